@@ -1,0 +1,99 @@
+# Everything runs from .venv, which the first target that needs it sets up.
+# It takes make and Python 3.11 or newer; nothing has to be installed by hand.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+VENV := .venv
+READY := $(VENV)/.ready
+WHEEL := build/wheel-test
+
+# `make test ARGS="-k ledger"` hands arguments on to the program that a target runs.
+ARGS ?=
+
+# The first of these that is 3.11 or newer and can make environments; `make test PYTHON=/path/to/python` overrides it.
+CANDIDATES := python3 python3.14 python3.13 python3.12 python3.11 python
+IS_USABLE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for python in $(CANDIDATES); do \
+	"$$python" -c '$(IS_USABLE)' >/dev/null 2>&1 && echo "$$python" && break; done)
+
+# An editable install holds absolute paths: set up again where the checkout has moved.
+ifneq ($(shell cat $(READY) 2>/dev/null),$(CURDIR))
+$(READY): FORCE
+endif
+
+$(READY): pyproject.toml
+	@[ -n "$(PYTHON)" ] && "$(PYTHON)" -c '$(IS_USABLE)' >/dev/null 2>&1 || \
+		{ echo "error: needs Python 3.11 or newer with its venv module: install it, or say make PYTHON=/path/to/python" >&2; exit 2; }
+	@echo "Setting up $(VENV)"
+	@[ "$$(cat $@ 2>/dev/null)" = "$(CURDIR)" ] || rm -rf $(VENV)
+	@"$(PYTHON)" -m venv $(VENV)
+	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check --upgrade 'pip>=25.1'
+	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check --editable . --group dev
+	@echo "$(CURDIR)" > $@
+
+.PHONY: FORCE
+FORCE:
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: venv
+venv: $(READY) ## set up .venv with the project and its tools
+
+.PHONY: ab
+ab: $(READY) ## run the sandbox with the guard off and on, and compare
+	@$(VENV)/bin/retry-guard ab $(ARGS)
+
+.PHONY: test
+test: $(READY) ## run the whole test suite
+	@echo "Running the tests"
+	@$(VENV)/bin/pytest -n auto $(ARGS)
+
+.PHONY: lint
+lint: $(READY) ## ruff: rules and format
+	@echo "Checking rules and format"
+	@$(VENV)/bin/ruff check $(ARGS)
+	@$(VENV)/bin/ruff format --check $(ARGS)
+
+.PHONY: types
+types: $(READY) ## mypy and basedpyright, both strict
+	@echo "Checking types"
+	@$(VENV)/bin/mypy $(ARGS)
+	@$(VENV)/bin/basedpyright $(ARGS)
+
+.PHONY: docs
+docs: $(READY) ## write the generated parts of README.md anew
+	@$(VENV)/bin/python docs/generate.py
+
+.PHONY: docs-check
+docs-check: $(READY) ## fail where README.md differs from what would be generated
+	@$(VENV)/bin/python docs/generate.py --check
+
+.PHONY: bench soak fuzz scale
+bench: ## side by side with raw calls and peers: ratios of one run
+soak: ## many calls for a long time: nothing leaks, nothing is lost
+fuzz: ## many more random examples than the test suite runs
+scale: ## large ledgers: claim time by number of records
+bench soak fuzz scale: $(READY)
+	@[ -f benchmarks/$@.py ] || { echo "error: benchmarks/$@.py does not exist yet" >&2; exit 2; }
+	@echo "Running benchmarks/$@.py"
+	@$(VENV)/bin/python benchmarks/$@.py $(ARGS)
+
+.PHONY: wheel-test
+wheel-test: $(READY) ## build the wheel, install it in a clean environment and test that
+	@echo "Building the wheel"
+	@rm -rf $(WHEEL)
+	@$(VENV)/bin/hatchling build -t wheel -d $(WHEEL) >/dev/null
+	@echo "Installing it in a clean environment"
+	@$(VENV)/bin/python -m venv $(WHEEL)/venv
+	@$(WHEEL)/venv/bin/python -m pip install -qq --disable-pip-version-check --upgrade 'pip>=25.1'
+	@$(WHEEL)/venv/bin/python -m pip install -qq --disable-pip-version-check $(WHEEL)/*.whl --group test
+	@echo "Running the tests against it"
+	@RETRY_GUARD_TEST_INSTALLED=wheel $(WHEEL)/venv/bin/pytest -n auto -o cache_dir=$(WHEEL)/cache $(ARGS)
+
+.PHONY: clean
+clean: ## remove what builds and tools left behind, .venv too
+	@rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""The `retry-guard` command."""

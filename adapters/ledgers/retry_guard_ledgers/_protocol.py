@@ -1,0 +1,178 @@
+"""What every ledger does, and the two rules that all of them share.
+
+LedgerError          the ledger cannot be used; the write that needed it was not sent
+└── LedgerURLError   its address is wrong
+"""
+
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
+
+from retry_guard_core import GuardError, Now, Record
+
+SCHEME = 1
+"""Version of the way in which identities are made and arguments are stored."""
+
+Answer = Literal["happened", "did_not_happen", "again", "abandon"]
+
+
+class LedgerError(GuardError):
+    """The ledger cannot be read or written. The message says what to do."""
+
+
+class LedgerURLError(LedgerError):
+    """The address names no ledger that can be opened."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """What names an action and what is kept beside it: every record's `about`.
+
+    `scope`: the tenant or account for whom the tool acts. `id`: the record's own name.
+    `identity`: digest of what names the effect. `resource`: what the tool writes.
+    `ordinal`: which of several equal calls that each count. `arguments`: as they were sent, but
+    for the key, in the stored form. `effect_id`: the service's name for the effect, once known.
+    `call_ids`: the harness's names for the calls, for the audit only. `contract`: its digest.
+    """
+
+    scope: str
+    id: str
+    identity: bytes
+    resource: str
+    ordinal: int = 0
+    arguments: bytes = b""
+    effect_id: str | None = None
+    call_ids: tuple[str, ...] = ()
+    contract: str = ""
+    scheme: int = SCHEME
+
+
+def about(record: Record) -> Action:
+    """Return a record's `about` as what it is in every ledger."""
+    action = record.about
+    if not isinstance(action, Action):
+        msg = f"a record's `about` must be an Action, not {type(action).__name__}"
+        raise TypeError(msg)
+    return action
+
+
+def take_over(record: Record, claim: Record) -> Record:
+    """Return an open record, whose lease is out, as held by the owner of `claim`.
+
+    A send that never ended counts as ended when its holder's lease did.
+    """
+    ids = dict.fromkeys((*about(record).call_ids, *about(claim).call_ids))
+    return replace(
+        record,
+        owner=claim.owner,
+        claimed=claim.claimed,
+        lease=claim.lease,
+        tries=0,
+        seen=None,
+        ended=record.lease if record.ended is None else record.ended,
+        about=replace(about(record), call_ids=tuple(ids)),
+    )
+
+
+def may_save(stored: Record, new: Record) -> bool:
+    """Whether a save is accepted: from the holder of an open record, or of what is now done.
+
+    `done` is accepted from any attempt, also late, also from one who lost the lease, since it
+    is a fact; everything else needs the current lease.
+    """
+    if new.state == "done":
+        return stored.state != "done"
+    return stored.state == "open" and stored.owner == new.owner
+
+
+class Ledger(Protocol):
+    """Where records are kept. Every verb is atomic; every one raises `LedgerError` if it fails.
+
+    A record belongs to its scope: no verb shows or changes one of another scope.
+    At most one record of a scope and identity is open at any time.
+    """
+
+    @property
+    def durable(self) -> bool:
+        """Whether records outlive the process."""
+        ...
+
+    @property
+    def secret(self) -> bytes:
+        """At least 32 random bytes, made with the ledger and kept in it: the default HMAC key."""
+        ...
+
+    def now(self) -> Now:
+        """Return the ledger's time: the same for every process that uses it."""
+        ...
+
+    def claim(self, record: Record, after: Record | None, now: Now) -> Record:
+        """Return the record that counts for this scope and identity; durable on return.
+
+        In this order: the open one (taken over if its lease ended before `now.earliest`); the
+        latest that ended in the same turn (where `record.turn` is not None); the latest that
+        ended; else, or if what would be returned is `after`, `record` itself, inserted.
+        """
+        ...
+
+    def save(self, record: Record) -> bool:
+        """Store it, if `may_save`; return whether it was.
+
+        Durable on return if the record stays open, since a send may follow. Scope, id, identity,
+        content, arguments and turn never change; the key changes only with the generation.
+        A late `done` changes only what says that it is done: state, value, `settled_at`.
+        """
+        ...
+
+    def deliver(self, scope: str, action: str) -> None:
+        """Note that a caller has the result. Need not be durable."""
+        ...
+
+    def renew(self, records: list[Record], lease: float) -> None:
+        """Move the leases of open records that their owners still hold. Need not be durable."""
+        ...
+
+    def get(self, scope: str, action: str) -> Record | None:
+        """Return one record by its id."""
+        ...
+
+    def find(
+        self, scope: str, *, key: str | None = None, effect_id: str | None = None
+    ) -> Record | None:
+        """Return the latest record that used the key, or that is tied to the effect."""
+        ...
+
+    def newer(self, scope: str, record: Record) -> bool:
+        """Whether another write to the record's resource was recorded after it."""
+        ...
+
+    def list(
+        self, scope: str | None = None, state: str | None = None, older_than: float | None = None
+    ) -> list[Record]:
+        """Return records, the oldest first; `older_than`: claimed before that time.
+
+        `scope=None` is for operators only.
+        """
+        ...
+
+    def resolve(
+        self,
+        scope: str,
+        action: str,
+        answer: Answer,
+        *,
+        now: Now,
+        value: bytes | None = None,
+        final: bool = False,
+    ) -> Record:
+        """Store an operator's answer and return the record as it is then.
+
+        `happened`: done, with that value, from any state but done. `did_not_happen`: noted with
+        its time (`final`: for good), on an open record. `again`: one deliberate repeat, on an
+        open or done record. `abandon`: an open record is given up.
+        All but `happened` raise `LedgerError` while a live call holds the record.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release what is open. Closing twice does nothing."""
+        ...

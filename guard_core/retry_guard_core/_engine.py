@@ -1,0 +1,130 @@
+"""One guarded call, as a generator: it says what to do next and is told what came of it.
+
+It performs nothing itself: a driver carries out each `Step` and sends back a `Reply`.
+The driver may throw any exception into it, and never closes one that has started.
+"""
+
+from collections.abc import Generator
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
+
+from retry_guard_core._decide import decide
+from retry_guard_core._model import End, Now, Policy, Record, Terms
+
+
+class Step(NamedTuple):
+    """What the driver has to do.
+
+    `claim`: get the record that counts; insert this one only if none is open, and none has ended
+    after the one in `detail`. `save`: store it; with `hold` the lease is renewed, else it ends
+    now. `send`: perform the recorded call. `read`: perform the read-back. `wait`: that long.
+    `ask`: put the row in `detail` to an operator.
+    """
+
+    do: Literal["claim", "save", "send", "read", "wait", "ask"]
+    record: Record
+    detail: Any = None
+    wait: float = 0.0
+    hold: bool = False
+
+
+# What came of a step: the time after it; the record, with the facts that were learnt; whether
+# the save was accepted or the operator answered; how the send ended.
+Reply = tuple[Now, Record, bool, End]
+
+
+def guarded(call: Record, terms: Terms, policy: Policy) -> Generator[Step, Reply, End]:
+    """Guard one call. `call` is the record that a first claim inserts, marked as sent."""
+    latest, end = None, End("unknown")
+    while end.kind == "unknown":
+        now, record, _, _ = yield Step("claim", call, latest)
+        if record.state != "open":
+            age = now.earliest - record.settled_at
+            near = record.turn == call.turn if call.turn else age < policy.turn_window
+            end, latest = _recall(call, record, terms, near=near, age=age), record
+            if near:
+                call = replace(call, generation=record.generation + 1, fresh=record.fresh)
+        elif record.owner == call.owner:
+            pursued = yield from _pursue(record, now, terms, policy)
+            end = pursued._replace(note=pursued.note or end.note)
+        elif now.latest - call.claimed >= policy.deadline:
+            end = End("unresolved", note="still_running", not_before=record.lease)
+        else:
+            yield Step("wait", record, wait=policy.poll)
+    return end
+
+
+def _recall(call: Record, record: Record, terms: Terms, *, near: bool, age: float) -> End:
+    """What an action that has ended says to this call; `unknown`: it is a new action."""
+    joined = record.settled_at > call.claimed
+    unsure = terms.repeat if age < terms.repeat_window else "allow"
+    if record.answer == "again" or (not joined and terms.effect == "idempotent"):
+        return End("unknown")
+    if record.state == "not_executed":
+        return End("not_executed" if joined else "unknown", record.value)
+    if record.state == "abandoned":
+        return End("unresolved" if near else "unknown", note="abandoned")
+    if record.delivered and not near and not joined:
+        return End("unresolved" if unsure == "escalate" else "unknown", note=f"repeat_{unsure}")
+    if (record.tool, record.content) != (call.tool, call.content):
+        return End("unresolved", note="differs")
+    return End("done", record.value, note="" if near else "earlier_turn")
+
+
+def _pursue(record: Record, now: Now, terms: Terms, policy: Policy) -> Generator[Step, Reply, End]:
+    """Carry a held record to its end; `unknown`: it is no longer held, so back to the claim."""
+    reason, not_before = "", None
+    try:
+        while record.state == "open" and not reason:
+            if record.ended is None:
+                now, record, _, end = yield Step("send", record)
+                record = _absorb(replace(record, ended=now.latest), end, terms)
+                continue
+            row, act, wait = decide(terms, record, now, policy)
+            if wait > policy.deadline - (now.latest - record.claimed):
+                reason, not_before = row, now.latest + wait
+            elif wait > 0 or act == "read":
+                now, record, _, _ = yield Step("wait" if wait > 0 else "read", record, wait=wait)
+            elif act == "adopt":
+                record = replace(record, state="done")
+            elif act == "escalate" and (record.asked_at is None or row == "noted"):
+                now, record, answered, _ = yield Step("ask", record, row)
+                reason = "" if answered else row
+            elif act == "escalate":
+                reason = row
+            else:
+                now, record, held, _ = yield Step("save", _again(record, row, now), hold=True)
+                if not held:
+                    return End("unknown")
+    except BaseException as error:
+        if not isinstance(error, GeneratorExit):
+            yield Step("save", record)
+        raise
+    _, _, saved, _ = yield Step("save", record)
+    if record.state == "done":
+        return End("done", record.value, "" if saved else "not_recorded")
+    if record.state == "not_executed":
+        return End("not_executed" if saved else "unknown", record.value)
+    return End("unresolved", note=reason or record.state, not_before=not_before)
+
+
+def _again(record: Record, row: str, now: Now) -> Record:
+    """The record as it is stored before another send; all but two rows keep the key."""
+    record = replace(record, tries=record.tries + 1, seen=None, ended=None)
+    if row in ("cleared", "absent"):
+        record = replace(record, key=None, generation=record.generation + 1, sends=(), tries=0)
+        record = replace(record, fresh=record.fresh + (row == "absent"), answer=None, asked_at=None)
+    return replace(record, sends=(*record.sends, now.earliest))
+
+
+def _absorb(record: Record, end: End, terms: Terms) -> Record:
+    """What the end of a send proves about the whole action."""
+    others, stored = record.sends[:-1], terms.errors_stored and record.key is not None
+    if end.kind == "done" and (end.note != "ignored" or not others):
+        return replace(record, state="done", value=end.value)
+    if end.kind == "not_executed" and (not others or (end.note == "rejected" and stored)):
+        return replace(record, state="not_executed", value=end.value)
+    seen = {"ignored": "ignored", "exists": "reported"}.get(end.note)
+    sends = others if end.kind == "not_executed" else record.sends
+    tries = record.tries - (end.note == "in_progress")
+    return replace(record, sends=sends, tries=tries, seen=seen, value=end.value)
