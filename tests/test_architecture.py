@@ -41,7 +41,7 @@ DIRECTIONS = {
     "retry_guard_outcomes": allowed(CORE),
     "retry_guard_ledgers": allowed(CORE),
     "retry_guard_contracts": allowed(CORE, "pydantic", "yaml"),
-    "retry_guard": allowed(CORE, "retry_guard_contracts", "retry_guard_ledgers", "pydantic"),
+    "retry_guard": allowed(CORE, *EDGE[1:]),
     "retry_guard_sandbox": allowed(CORE, *EDGE),
     "retry_guard_console": allowed(CORE, *EDGE, "retry_guard_sandbox", *OUTSIDE),
 }

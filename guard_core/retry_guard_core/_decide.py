@@ -1,11 +1,8 @@
 """The decision: a write's outcome is unknown, so what may be done next?"""
 
-from math import inf
 from typing import Literal, NamedTuple
 
-from retry_guard_core._model import Now, Policy, Record, Terms
-
-RETENTION_NOT_STATED = 300.0
+from retry_guard_core._model import Now, Policy, Record, Terms, inf
 
 
 class Verdict(NamedTuple):
@@ -43,20 +40,21 @@ def decide(terms: Terms, record: Record, now: Now, policy: Policy) -> Verdict:
       back** again then |
     | `not_conclusive` | the read fails, or shows nothing where bound or lag is unknown, the list \
       may be cut, or effects leave it | **read back** again, ever later, until the deadline |
-    | `noted` | an operator answered `did_not_happen` before last send + bound | **escalate** \
-      again then |
     | `too_late` | none of these | **escalate** |
+    | `noted` | a row above would escalate, but an operator answered `did_not_happen`, before last \
+      send + bound | **escalate** again then |
     """
     seen, note = record.seen, record.answer == "did_not_happen"
-    end, read_at = record.ended or record.lease, record.read_at or now.earliest
+    end = record.lease if record.ended is None else record.ended
+    read_at = now.earliest if record.read_at is None else record.read_at
     quiet, left = now.earliest - end, policy.deadline - (now.latest - record.claimed)
-    pause = min(policy.backoff * 2**record.tries, policy.backoff_limit) - quiet
+    pause = max(min(policy.backoff * 2 ** min(record.tries, 99), policy.backoff_limit) - quiet, 0)
     in_time = 0 <= now.latest - record.sends[0] <= _key_window(terms, record, policy) - pause
     again = seen is None and record.tries < policy.attempts
     decisive = terms.bound + terms.lag if terms.conclusive else inf
     proven = seen == "absent" and read_at - end >= decisive
     look = min(max(read_at - end, policy.backoff), policy.backoff_limit) - (now.earliest - read_at)
-    cleared = record.answer == "again" or (note and (record.asked_at or end) - end >= terms.bound)
+    cleared = record.answer == "again" or (note and (record.asked_at or 0) - end >= terms.bound)
     rows = (
         (record.tool != terms.tool, Verdict("other_tool", "escalate")),
         (cleared, Verdict("cleared", "send")),
@@ -70,15 +68,15 @@ def decide(terms: Terms, record: Record, now: Now, policy: Policy) -> Verdict:
         (seen not in ("absent", "failed"), Verdict("unread", "read", terms.lag - quiet)),
         (seen == "absent" and decisive < inf, Verdict("too_early", "read", decisive - quiet)),
         (look <= left, Verdict("not_conclusive", "read", look)),
-        (note and terms.bound < inf, Verdict("noted", "escalate", terms.bound - quiet)),
     )
-    return next((verdict for applies, verdict in rows if applies), Verdict("too_late", "escalate"))
+    verdict = next((row for applies, row in rows if applies), Verdict("too_late", "escalate"))
+    noted = note and terms.bound < inf and verdict.act == "escalate"
+    return Verdict("noted", "escalate", terms.bound - quiet) if noted else verdict
 
 
 def _key_window(terms: Terms, record: Record, policy: Policy) -> float:
     """Seconds after the first send within which a re-issue may begin."""
     if terms.retention is None:
-        return RETENTION_NOT_STATED if record.claimed <= record.sends[0] else -inf
-    if terms.bound == inf:
-        return terms.retention / 2
-    return terms.retention - terms.bound - policy.send_timeout - policy.skew
+        return 300.0 if record.claimed <= record.sends[0] else -inf
+    margin = terms.bound + policy.send_timeout + policy.skew
+    return terms.retention - margin if margin < inf else terms.retention / 2

@@ -17,7 +17,8 @@ class Step(NamedTuple):
 
     `claim`: get the record that counts; insert this one only if none is open, and none has ended
     after the one in `detail`. `save`: store it; with `hold` the lease is renewed, else it ends
-    now. `send`: perform the recorded call. `read`: perform the read-back. `wait`: that long.
+    now. `send`: perform the recorded call. `read`: perform the read-back. `wait`: that long,
+    and a millisecond more, so that no rounding error ends it a moment too early.
     `ask`: put the row in `detail` to an operator.
     """
 
@@ -37,20 +38,20 @@ def guarded(call: Record, terms: Terms, policy: Policy) -> Generator[Step, Reply
     """Guard one call. `call` is the record that a first claim inserts, marked as sent."""
     latest, end = None, End("unknown")
     while end.kind == "unknown":
-        now, record, _, _ = yield Step("claim", call, latest)
-        if record.state != "open":
-            age = now.earliest - record.settled_at
-            near = record.turn == call.turn if call.turn else age < policy.turn_window
-            end, latest = _recall(call, record, terms, near=near, age=age), record
+        now, known, _, _ = yield Step("claim", call, latest)
+        if known.state != "open":
+            age = now.earliest - known.settled_at
+            near = known.turn == call.turn if call.turn else age < policy.turn_window
+            end, latest = _recall(call, known, terms, near=near, age=age), known
             if near:
-                call = replace(call, generation=record.generation + 1, fresh=record.fresh)
-        elif record.owner == call.owner:
-            pursued = yield from _pursue(record, now, terms, policy)
+                call = replace(call, generation=known.generation + 1, fresh=known.fresh)
+        elif known.owner == call.owner:
+            pursued = yield from _pursue(known, now, terms, policy)
             end = pursued._replace(note=pursued.note or end.note)
         elif now.latest - call.claimed >= policy.deadline:
-            end = End("unresolved", note="still_running", not_before=record.lease)
+            end = End("unresolved", note="still_running", not_before=known.lease)
         else:
-            yield Step("wait", record, wait=policy.poll)
+            yield Step("wait", known, wait=policy.poll)
     return end
 
 
@@ -81,8 +82,9 @@ def _pursue(record: Record, now: Now, terms: Terms, policy: Policy) -> Generator
                 record = _absorb(replace(record, ended=now.latest), end, terms)
                 continue
             row, act, wait = decide(terms, record, now, policy)
-            if wait > policy.deadline - (now.latest - record.claimed):
-                reason, not_before = row, now.latest + wait
+            left = policy.deadline - (now.latest - record.claimed)
+            if max(wait, 0) > left and (wait > 0 or act in ("reissue", "read")):
+                reason, not_before = row, now.latest + max(wait, 0)
             elif wait > 0 or act == "read":
                 now, record, _, _ = yield Step("wait" if wait > 0 else "read", record, wait=wait)
             elif act == "adopt":
@@ -96,11 +98,11 @@ def _pursue(record: Record, now: Now, terms: Terms, policy: Policy) -> Generator
                 now, record, held, _ = yield Step("save", _again(record, row, now), hold=True)
                 if not held:
                     return End("unknown")
+        _, _, saved, _ = yield Step("save", record)
     except BaseException as error:
         if not isinstance(error, GeneratorExit):
             yield Step("save", record)
         raise
-    _, _, saved, _ = yield Step("save", record)
     if record.state == "done":
         return End("done", record.value, "" if saved else "not_recorded")
     if record.state == "not_executed":
@@ -112,9 +114,10 @@ def _again(record: Record, row: str, now: Now) -> Record:
     """The record as it is stored before another send; all but two rows keep the key."""
     record = replace(record, tries=record.tries + 1, seen=None, ended=None)
     if row in ("cleared", "absent"):
-        record = replace(record, key=None, generation=record.generation + 1, sends=(), tries=0)
+        sends = record.sends if record.answer == "again" else ()
+        record = replace(record, key=None, generation=record.generation + 1, sends=sends, tries=0)
         record = replace(record, fresh=record.fresh + (row == "absent"), answer=None, asked_at=None)
-    return replace(record, sends=(*record.sends, now.earliest))
+    return replace(record, sends=(*record.sends, now.latest))
 
 
 def _absorb(record: Record, end: End, terms: Terms) -> Record:
@@ -126,5 +129,5 @@ def _absorb(record: Record, end: End, terms: Terms) -> Record:
         return replace(record, state="not_executed", value=end.value)
     seen = {"ignored": "ignored", "exists": "reported"}.get(end.note)
     sends = others if end.kind == "not_executed" else record.sends
-    tries = record.tries - (end.note == "in_progress")
+    tries = max(record.tries - (end.note == "in_progress"), 0)
     return replace(record, sends=sends, tries=tries, seen=seen, value=end.value)

@@ -4,7 +4,7 @@ Every duration is in seconds, every time in seconds since the epoch.
 """
 
 from dataclasses import dataclass
-from math import inf
+from math import inf as inf  # noqa: PLC0414 - "not stated", also in the decision
 from typing import Any, Literal, NamedTuple
 
 

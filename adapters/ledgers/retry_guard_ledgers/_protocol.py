@@ -58,7 +58,8 @@ def about(record: Record) -> Action:
 def take_over(record: Record, claim: Record) -> Record:
     """Return an open record, whose lease is out, as held by the owner of `claim`.
 
-    A send that never ended counts as ended when its holder's lease did.
+    A send that never ended counts as ended when its holder's lease did. What was seen is looked
+    at afresh, but that the server ignores the key stays true.
     """
     ids = dict.fromkeys((*about(record).call_ids, *about(claim).call_ids))
     return replace(
@@ -67,7 +68,7 @@ def take_over(record: Record, claim: Record) -> Record:
         claimed=claim.claimed,
         lease=claim.lease,
         tries=0,
-        seen=None,
+        seen=record.seen if record.seen == "ignored" else None,
         ended=record.lease if record.ended is None else record.ended,
         about=replace(about(record), call_ids=tuple(ids)),
     )
@@ -108,9 +109,11 @@ class Ledger(Protocol):
     def claim(self, record: Record, after: Record | None, now: Now) -> Record:
         """Return the record that counts for this scope and identity; durable on return.
 
-        In this order: the open one (taken over if its lease ended before `now.earliest`); the
-        latest that ended in the same turn (where `record.turn` is not None); the latest that
-        ended; else, or if what would be returned is `after`, `record` itself, inserted.
+        In this order: the open one (taken over if its lease ended before `now.earliest`); of
+        those that ended, the latest that answered a call of the same turn (where `record.turn` is
+        not None) or is done and undelivered; the latest that ended; else, or if what would be
+        returned is `after`, `record` itself, inserted, which uses up an `again` on `after`.
+        A record that answered this turn is returned with this turn, whichever turn began it.
         """
         ...
 
@@ -123,8 +126,8 @@ class Ledger(Protocol):
         """
         ...
 
-    def deliver(self, scope: str, action: str) -> None:
-        """Note that a caller has the result. Need not be durable."""
+    def deliver(self, scope: str, action: str, turn: str | None) -> None:
+        """Note that a caller of this turn has the result. Need not be durable."""
         ...
 
     def renew(self, records: list[Record], lease: float) -> None:

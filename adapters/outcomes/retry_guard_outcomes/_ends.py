@@ -56,7 +56,7 @@ class NotExecuted:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """It may have happened, or may happen yet. `error`: the exception or response that left it open.
+    """It may have happened, or may happen yet. `error`: the exception or response that says so.
 
     `hint`: what the server said beyond that: `in_progress` (an earlier send with this key still
     runs), `exists` (there is already one like it), `accepted` (queued), `partial` (some items

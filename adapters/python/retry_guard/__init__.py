@@ -1,1 +1,34 @@
-"""The retry guard for users of Python: guards, policies, outcomes and typed errors."""
+"""The retry guard for users of Python: `Guard`, `AsyncGuard`, and what they answer."""
+
+from retry_guard._answers import Answer, Unresolved, UnresolvedError, UsageError
+from retry_guard._base import Outcome
+from retry_guard._clock import Clock
+from retry_guard._guard import AsyncGuard, Guard
+from retry_guard._observe import Observation
+from retry_guard._policy import Policy
+from retry_guard_contracts import ArgumentError, Contract, ContractError, load_contracts
+from retry_guard_core import GuardError
+from retry_guard_ledgers import LedgerError
+from retry_guard_outcomes import Done, NotExecuted, NotExecutedError, Unknown
+
+__all__ = [
+    "Answer",
+    "ArgumentError",
+    "AsyncGuard",
+    "Clock",
+    "Contract",
+    "ContractError",
+    "Done",
+    "Guard",
+    "GuardError",
+    "LedgerError",
+    "NotExecuted",
+    "NotExecutedError",
+    "Observation",
+    "Outcome",
+    "Policy",
+    "Unknown",
+    "Unresolved",
+    "UnresolvedError",
+    "UsageError",
+]

@@ -1,0 +1,139 @@
+"""The canonical form: equal values, equal bytes; different values, different bytes.
+
+Every piece is a tag, the length of what follows, and that: no two values can run together.
+Equal are: numbers with one decimal value (1, 1.0, Decimal("1.00"); -0.0 and 0; a float stands
+for the shortest decimal that reads back as it, which is how JSON carries it), text in one NFC
+form, mappings with equal members in any order, a list and a tuple, a set and a frozenset with
+equal members. A dataclass or model is its class's qualified name and its fields; an enum member
+its class's and its own name. Everything else differs: True and 1, text and bytes, null and
+nothing, naive and aware times, one instant in two offsets.
+
+`hash()`, `id()`, `repr()` of objects, the locale and the time zone never enter.
+"""
+
+from collections.abc import Callable, Iterable
+from datetime import date, datetime, time
+from decimal import Decimal
+from enum import Enum, Flag
+from typing import Any, cast
+from unicodedata import normalize
+from uuid import UUID
+
+from retry_guard_contracts._errors import ArgumentError
+from retry_guard_contracts._values import (
+    check_depth,
+    check_number,
+    check_text,
+    check_zone,
+    own_fields,
+    refuse,
+)
+
+
+def canonical(value: object, path: str = "arguments") -> bytes:
+    """Return the canonical form. `path` names the value in errors.
+
+    Raises:
+        ArgumentError: it holds NaN, an infinity, a lone surrogate, two keys of one NFC form, a
+            key that is not text, a type that is not understood, or too many levels.
+    """
+    return _form(value, path, 0)
+
+
+def piece(tag: bytes, payload: bytes) -> bytes:
+    """Return a self-delimiting piece: no piece is the beginning of another."""
+    return b"%b%d:%b" % (tag, len(payload), payload)
+
+
+def set_of(forms: Iterable[bytes]) -> bytes:
+    """Return the form of a set whose members have these forms."""
+    return piece(b"S", b"".join(sorted(set(forms))))
+
+
+def _form(value: object, path: str, depth: int) -> bytes:
+    check_depth(depth, path)
+    write = _WRITERS.get(type(value))
+    if write is not None:
+        return write(value, path, depth)
+    if isinstance(value, Enum):
+        name = value.value if isinstance(value, Flag) else value.name
+        return piece(b"e", _class(value) + _form(name, path, depth + 1))
+    held = own_fields(value)
+    if held is None:
+        raise refuse(value, path)
+    return piece(b"o", _class(value) + _mapping(held, path, depth))
+
+
+def _class(value: object) -> bytes:
+    return piece(b"c", type(value).__qualname__.encode())
+
+
+def _text(value: str, path: str, _depth: int) -> bytes:
+    check_text(value, path)
+    return piece(b"s", normalize("NFC", value).encode())
+
+
+def _number(value: float | Decimal, path: str, _depth: int) -> bytes:
+    check_number(value, path)
+    if isinstance(value, int):
+        digits, exponent = value, 0
+    else:
+        exact = Decimal(float.__repr__(value)) if isinstance(value, float) else value
+        sign, figures, exponent = exact.as_tuple()
+        digits = int("".join(map(str, figures))) * (-1 if sign else 1)
+    while digits and digits % 10 == 0:
+        digits, exponent = digits // 10, cast("int", exponent) + 1
+    return piece(b"i", b"%xe%d" % (digits, exponent if digits else 0))
+
+
+def _list(value: Iterable[object], path: str, depth: int) -> bytes:
+    forms = [_form(item, f"{path}[{at}]", depth + 1) for at, item in enumerate(value)]
+    return piece(b"l", b"".join(forms))
+
+
+def _set(value: Iterable[object], path: str, depth: int) -> bytes:
+    return set_of(_form(item, f"{path}[]", depth + 1) for item in value)
+
+
+def _mapping(value: dict[str, object], path: str, depth: int) -> bytes:
+    forms: dict[str, bytes] = {}
+    for key, item in value.items():
+        if type(key) is not str:
+            raise ArgumentError(f"{path}: a key is not text; use text for every key")
+        check_text(key, f"{path}: a key")
+        name = normalize("NFC", key)
+        if name in forms:
+            raise ArgumentError(f"{path}: two keys are both {name!r} in NFC; keep one of them")
+        forms[name] = _form(item, f"{path}.{name}", depth + 1)
+    parts = (piece(b"s", name.encode()) + forms[name] for name in sorted(forms))
+    return piece(b"d", b"".join(parts))
+
+
+def _datetime(value: datetime, path: str, _depth: int) -> bytes:
+    check_zone(value, path)
+    return piece(b"t", value.isoformat().encode())
+
+
+def _time(value: time, path: str, _depth: int) -> bytes:
+    check_zone(value, path)
+    return piece(b"h", value.isoformat().encode())
+
+
+_WRITERS: dict[type, Callable[[Any, str, int], bytes]] = {
+    type(None): lambda _value, _path, _depth: piece(b"n", b""),
+    bool: lambda value, _path, _depth: piece(b"b", b"1" if value else b"0"),
+    int: _number,
+    float: _number,
+    Decimal: _number,
+    str: _text,
+    bytes: lambda value, _path, _depth: piece(b"x", value),
+    UUID: lambda value, _path, _depth: piece(b"u", value.bytes),
+    date: lambda value, _path, _depth: piece(b"y", value.isoformat().encode()),
+    datetime: _datetime,
+    time: _time,
+    list: _list,
+    tuple: _list,
+    set: _set,
+    frozenset: _set,
+    dict: _mapping,
+}

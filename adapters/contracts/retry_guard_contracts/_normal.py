@@ -1,0 +1,169 @@
+"""Normalisers: when two spellings of a field count as equal. What is sent is never changed.
+
+`exact`: the canonical form, so NFC and NFD are equal. `text`: also trimmed, white space folded.
+`fold`: also NFKC, case, and characters that nobody sees. `number`: text that spells a number is
+that number. `time`: an instant, whether with an offset, as a datetime or in epoch seconds.
+`set`: a list whose order and repetitions do not count.
+All but `set` reach into lists and members. What they do not understand stays `exact`.
+"""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Literal, NamedTuple, assert_never, cast
+from unicodedata import category, normalize
+
+from retry_guard_contracts._canonical import canonical, set_of
+from retry_guard_contracts._values import check_depth, check_text
+
+Normaliser = Literal["exact", "text", "fold", "number", "time", "set"]
+
+_NUMBER = re.compile(r"\s*([+-]?\d{1,3900}(?:\.\d{0,1000})?(?:[eE][+-]?\d{1,9})?)\s*", re.ASCII)
+_TIME = re.compile(
+    r"\s*(\d{4}-\d\d-\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,30}))?)?"
+    r"\s?(?:([Zz])|([+-])(\d\d)(?::?(\d\d))?)\s*",
+    re.ASCII,
+)
+_UNSEEN = frozenset(
+    map(chr, (0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0))
+) | frozenset(map(chr, (*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
+
+
+class Instant(NamedTuple):
+    """A moment in epoch seconds, and the length of time that its spelling leaves open."""
+
+    seconds: Decimal
+    resolution: Decimal
+
+
+def normal(kind: Normaliser, value: object, path: str = "arguments") -> bytes:
+    """Return the bytes that are equal for values that count as equal.
+
+    Raises:
+        ArgumentError: the value has no canonical form.
+    """
+    match kind:
+        case "exact":
+            return canonical(value, path)
+        case "text":
+            return canonical(_leaves(value, path, _text), path)
+        case "fold":
+            return canonical(_leaves(value, path, _fold), path)
+        case "number":
+            return canonical(_leaves(value, path, _number), path)
+        case "time":
+            return canonical(_leaves(value, path, _moment), path)
+        case "set":
+            return _set(value, path)
+    assert_never(kind)
+
+
+def _set(value: object, path: str) -> bytes:
+    if isinstance(value, list | tuple | set | frozenset):
+        items = cast("list[object]", list(cast("list[object]", value)))
+        return set_of(canonical(item, f"{path}[]") for item in items)
+    return canonical(value, path)
+
+
+def _leaves(
+    value: object, path: str, fold: Callable[[object], object], depth: int = 0
+) -> object:
+    check_depth(depth, path)
+    match value:
+        case dict():
+            held = cast("dict[str, object]", value)
+            return {key: _leaves(item, path, fold, depth + 1) for key, item in held.items()}
+        case list() | tuple() | set() | frozenset():
+            items = cast("list[object]", value)
+            return type(items)(_leaves(item, path, fold, depth + 1) for item in items)
+        case str():
+            check_text(value, path)
+            return fold(value)
+        case _:
+            return fold(value)
+
+
+def _text(value: object) -> object:
+    return " ".join(normalize("NFC", value).split()) if isinstance(value, str) else value
+
+
+def _fold(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    folded, before = value, None
+    while folded != before:
+        before = folded
+        seen = "".join(c for c in normalize("NFKC", folded).casefold() if not _unseen(c))
+        folded = " ".join(normalize("NFKC", seen).split())
+    return folded
+
+
+def _unseen(character: str) -> bool:
+    if character in _UNSEEN:
+        return True
+    return category(character) in ("Cf", "Cc") and not character.isspace()
+
+
+def _number(value: object) -> object:
+    found = _NUMBER.fullmatch(value) if isinstance(value, str) else None
+    return Decimal(found.group(1)) if found else value
+
+
+def _moment(value: object) -> object:
+    moment = instant(value)
+    return value if moment is None else moment.seconds
+
+
+def instant(value: object) -> Instant | None:
+    """Return the moment that a value names; None if it names none.
+
+    Understood are epoch seconds (below 10^11: what is larger counts something else), aware
+    datetimes, and ISO 8601 text with a time and an offset.
+    """
+    match value:
+        case bool():
+            return None
+        case int():
+            moment = Instant(Decimal(value), Decimal(1))
+        case float() | Decimal():
+            moment = Instant(Decimal(str(value)), Decimal(0))
+        case datetime():
+            return _of_datetime(value)
+        case str():
+            found = _TIME.fullmatch(value)
+            return _of_text(found) if found else None
+        case _:
+            return None
+    return moment if moment.seconds.is_finite() and abs(moment.seconds) < 10**11 else None
+
+
+def _of_datetime(value: datetime) -> Instant | None:
+    offset = value.utcoffset()
+    if offset is None:
+        return None
+    ticks = (value.replace(tzinfo=UTC) - _EPOCH - offset) // timedelta(microseconds=1)
+    return Instant(Decimal(ticks).scaleb(-6), Decimal("1e-6"))
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _of_text(found: re.Match[str]) -> Instant | None:
+    day, hour, minute, second, part, _, sign, hours, minutes = found.groups()
+    try:
+        days = date.fromisoformat(day).toordinal() - _EPOCH.toordinal()
+    except ValueError:
+        return None
+    clock = int(hour), int(minute), int(second or 0)
+    ahead = int(hours or 0) * 60 + int(minutes or 0)
+    if clock > (23, 59, 59) or clock[1] > 59 or clock[2] > 59 or ahead >= 24 * 60:  # noqa: PLR2004 - a clock's own numbers
+        return None
+    whole = days * 86400 + clock[0] * 3600 + clock[1] * 60 + clock[2]
+    whole -= ahead * 60 * (-1 if sign == "-" else 1)
+    places = len(part or "")
+    if second is None:
+        return Instant(Decimal(whole), Decimal(60))
+    ticks = whole * 10**places + int(part or 0)
+    digits = tuple(map(int, str(abs(ticks))))
+    return Instant(Decimal((int(ticks < 0), digits, -places)), Decimal((0, (1,), -places)))

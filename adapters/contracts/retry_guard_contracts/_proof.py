@@ -1,0 +1,96 @@
+"""Errors that prove, by the operator's word, that nothing ran."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Annotated, cast
+
+from pydantic import AfterValidator, Field, model_validator
+
+from retry_guard_contracts._parts import Name, Part
+
+
+def _pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        msg = f"{text!r} is no regular expression: {error}"
+        raise ValueError(msg) from None
+    return text
+
+
+class Proof(Part):
+    """A description of errors; one fits if everything stated here fits it.
+
+    `status`: a response's status. `code`: an error code. `exception`: the name of the exception's
+    class or of a base of it, with or without its module. `message`: a regular expression that is
+    found in the error's text.
+    """
+
+    status: Annotated[int, Field(strict=True)] | None = None
+    code: Annotated[int, Field(strict=True)] | Name | None = None
+    exception: Name | None = None
+    message: Annotated[str, Field(strict=True, min_length=1), AfterValidator(_pattern)] | None = (
+        None
+    )
+
+    @model_validator(mode="after")
+    def _says_something(self) -> "Proof":
+        if self == Proof.model_construct():
+            raise ValueError("not_executed: state a status, code, exception or message")
+        return self
+
+
+def matches(proof: Proof, outcome: object) -> bool:
+    """Whether everything that the proof states is true of a value or an exception."""
+    if proof.exception is not None and proof.exception not in set(_class_names(outcome)):
+        return False
+    if proof.status is not None and proof.status not in _found(outcome, "status_code", "status"):
+        return False
+    if proof.code is not None and str(proof.code) not in map(str, _found(outcome, "code")):
+        return False
+    return proof.message is None or any(
+        re.search(proof.message, text) for text in _texts(outcome)
+    )
+
+
+def _class_names(outcome: object) -> Iterator[str]:
+    if isinstance(outcome, BaseException):
+        for cls in type(outcome).__mro__:
+            yield from (cls.__name__, f"{cls.__module__}.{cls.__qualname__}")
+
+
+def _found(outcome: object, *names: str) -> Iterator[int | str]:
+    for place in _places(outcome):
+        for name in names:
+            value = _get(place, name)
+            if isinstance(value, int | str) and not isinstance(value, bool):
+                yield value
+
+
+def _places(outcome: object) -> Iterator[object]:
+    """Where an error's particulars are looked for: in itself, its response, its `error`."""
+    yield outcome
+    yield from (_get(outcome, name) for name in ("response", "error"))
+
+
+def _texts(outcome: object) -> Iterator[str]:
+    if isinstance(outcome, BaseException):
+        yield str(outcome)
+    for place in _places(outcome):
+        text = place if isinstance(place, str) else _get(place, "message")
+        if isinstance(text, str):
+            yield text
+    blocks = _get(outcome, "content")
+    for block in cast("list[object]", blocks) if isinstance(blocks, list) else []:
+        text = _get(block, "text")
+        if isinstance(text, str):
+            yield text
+
+
+def _get(holder: object, name: str) -> object:
+    if isinstance(holder, Mapping):
+        return cast("Mapping[str, object]", holder).get(name)
+    try:
+        return getattr(holder, name, None)
+    except Exception:  # noqa: BLE001 - a property of somebody's error class may do anything
+        return None

@@ -1,0 +1,129 @@
+"""The contract: what an operator states about one tool. `Contract.terms` is what the core reads."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from hashlib import sha256
+from math import inf
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+from retry_guard_core import Terms
+
+from retry_guard_contracts._canonical import canonical
+from retry_guard_contracts._normal import Normaliser
+from retry_guard_contracts._parts import ArgumentPath, Key, Name, Part, ReadBack, Seconds
+from retry_guard_contracts._paths import overlap
+from retry_guard_contracts._proof import Proof, matches
+
+
+def _all_exact(value: object) -> object:
+    """A list of fields is short for: each of them `exact`."""
+    if isinstance(value, list | tuple):
+        return dict.fromkeys(value, "exact")  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - pydantic checks what it holds
+    return value
+
+
+class Contract(Part):
+    """What is known of one tool. Fields that are not stated promise nothing.
+
+    `server`: the MCP server or host that the tool belongs to. `resource`: what it writes, where
+    two tools reach the same thing. `in_flight_bound`: after this many seconds a request that has
+    not executed never will. `identity`: the arguments that name the effect, each with its
+    normaliser (a list: all `exact`); none: all of them. `defaults`: what an omitted one means.
+    `volatile`: arguments that never count. `secret`: arguments that are never stored.
+    `not_executed`: errors that prove that nothing ran. `twins`: equal calls in one turn are one
+    action (`join`), or each counts. `repeat`: what an equal call in a later turn, within
+    `repeat_window` seconds of a done one, gets.
+    """
+
+    tool: Name
+    server: Name | None = None
+    effect: Literal["read", "idempotent", "write"] = "write"
+    resource: Name | None = None
+    key: Key | None = None
+    read_back: ReadBack | None = None
+    in_flight_bound: Seconds | None = None
+    identity: Annotated[
+        dict[ArgumentPath, Normaliser] | None, Field(min_length=1), BeforeValidator(_all_exact)
+    ] = None
+    defaults: dict[ArgumentPath, Any] = {}
+    volatile: tuple[ArgumentPath, ...] = ()
+    secret: tuple[ArgumentPath, ...] = ()
+    not_executed: tuple[Proof, ...] = ()
+    twins: Literal["join", "count"] = "join"
+    repeat: Literal["allow", "warn", "escalate"] = "warn"
+    repeat_window: Seconds = 600.0
+
+    @property
+    def writes(self) -> str:
+        """What the tool writes: its resource, or itself."""
+        return self.resource or self.tool
+
+    @cached_property
+    def terms(self) -> Terms:
+        """What a decision needs of this contract."""
+        key, read = self.key, self.read_back
+        lag = read.visibility_lag if read else None
+        return Terms(
+            tool=self.tool,
+            effect=self.effect,
+            keyed=key is not None,
+            retention=key.retention if key else None,
+            errors_stored=key is not None and key.errors == "stored",
+            read_back=read is not None,
+            lag=lag or 0.0,
+            conclusive=bool(read and read.complete and read.permanent and lag is not None),
+            bound=inf if self.in_flight_bound is None else self.in_flight_bound,
+            repeat=self.repeat,
+            repeat_window=self.repeat_window,
+        )
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of what is stated, the same however it is spelled; changes when a term does."""
+        stated = self.model_dump(exclude_defaults=True)
+        return sha256(canonical(stated, "contract")).hexdigest()
+
+    def proves_nothing_ran(self, outcome: object) -> bool:
+        """Whether a returned value or raised exception is one that `not_executed` names."""
+        return any(matches(proof, outcome) for proof in self.not_executed)
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "Contract":
+        for problem in (*self._key_problems(), *self._read_problems(), *self._field_problems()):
+            raise ValueError(problem)
+        canonical(self.defaults, "defaults")
+        return self
+
+    def _key_problems(self) -> Iterator[str]:
+        if self.key is None:
+            return
+        if self.effect == "read":
+            yield "key: a read needs none; remove it, or state the effect as write"
+        for path in self.identity or {}:
+            if not self.key.carried and overlap(path, self.key.param):
+                yield f"identity: {path} is the key, which never names an effect; remove it there"
+
+    def _read_problems(self) -> Iterator[str]:
+        if self.read_back is None:
+            return
+        if self.effect == "read":
+            yield "read_back: a read needs none; remove it, or state the effect as write"
+        if self.read_back.tool == self.tool:
+            yield "read_back.tool: is the tool itself; name the tool that reads what it wrote"
+        carried = self.key.param if self.key and self.key.carried else None
+        for path in self.read_back.argument_paths:
+            if path.startswith(("header:", "meta:")):
+                if path != carried:
+                    yield f"read_back: {path} is not where the key travels; use key.param"
+            elif any(overlap(path, secret) for secret in self.secret):
+                yield f"read_back: {path} is secret, so no record has it; use another argument"
+
+    def _field_problems(self) -> Iterator[str]:
+        for path in self.identity or {}:
+            for other in self.volatile:
+                if overlap(path, other):
+                    yield f"volatile: {other} also names the effect (identity); keep one of them"
+            for other in self.identity or {}:
+                if other != path and overlap(path, other):
+                    yield f"identity: {other} and {path} overlap; keep one of them"

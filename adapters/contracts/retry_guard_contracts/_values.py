@@ -1,0 +1,102 @@
+"""What a value is made of, found out without running code of its class."""
+
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from datetime import date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from enum import Enum
+from types import MemberDescriptorType
+from typing import Any, cast
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from pydantic import BaseModel
+
+from retry_guard_contracts._errors import ArgumentError
+
+MAX_DEPTH = 100
+"""How deep a value may be nested; a value that holds itself is deeper than that."""
+MAX_BITS = 13_000
+"""How long an integer may be: some 3,900 digits, below the length that Python refuses to print."""
+
+_PLAIN = frozenset(
+    {bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset}
+    | {date, datetime, time, timedelta, Decimal, UUID, Enum, BaseException}
+)
+
+
+def check_depth(depth: int, path: str) -> None:
+    """Refuse what is nested deeper than `MAX_DEPTH`."""
+    if depth > MAX_DEPTH:
+        place = path if len(path) < 80 else path[:77] + "..."  # noqa: PLR2004 - a readable line
+        raise ArgumentError(f"{place}: nested deeper than {MAX_DEPTH} levels; pass it flatter")
+
+
+def check_text(text: str, path: str) -> None:
+    """Refuse text that is no Unicode text."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        msg = f"{path}: holds a lone surrogate, so it is no Unicode text; repair or remove it"
+        raise ArgumentError(msg) from None
+
+
+def check_number(value: float | Decimal, path: str) -> None:
+    """Refuse NaN, infinities and numbers too long to be written."""
+    if isinstance(value, int):
+        if value.bit_length() > MAX_BITS:
+            raise ArgumentError(f"{path}: an integer of more than 3,900 digits; pass it as text")
+    elif value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124 - NaN alone
+        raise ArgumentError(f"{path}: {value} is not a number that can be sent; pass a finite one")
+    elif isinstance(value, Decimal) and len(value.as_tuple().digits) * 10 > MAX_BITS * 3:
+        raise ArgumentError(f"{path}: a number of more than 3,900 digits; pass it as text")
+
+
+def check_zone(value: datetime | time, path: str) -> None:
+    """Refuse time zones whose offset only code of an unknown class can tell."""
+    zone = type(value.tzinfo)
+    fixed = zone is timezone or zone.__module__.partition(".")[0] == "pydantic_core"
+    named = isinstance(value, datetime) and zone is ZoneInfo and cast("Any", value.tzinfo).key
+    if not (value.tzinfo is None or fixed or named):
+        msg = f"{path}: time zones of type {zone.__name__} are not supported"
+        raise ArgumentError(f"{msg}; use datetime.timezone or zoneinfo.ZoneInfo")
+
+
+def refuse(value: object, path: str) -> ArgumentError:
+    """Return the error for a value whose type is not understood. The value is not looked at."""
+    name = type(value).__qualname__
+    return ArgumentError(f"{path}: values of type {name} are not supported; pass plain data")
+
+
+def own_fields(value: object) -> dict[str, object] | None:
+    """Return the fields of a dataclass or pydantic model; None for everything else.
+
+    Fields are read as they are stored: no property, descriptor or hook of the class runs.
+    """
+    cls = type(value)
+    if not _PLAIN.isdisjoint(cls.__mro__):
+        return None
+    if BaseModel in cls.__mro__:
+        read: Callable[[object, str], Any] = object.__getattribute__
+        state, extra = read(value, "__dict__"), read(value, "__pydantic_extra__") or {}
+        names = cast("type[BaseModel]", cls).model_fields
+        return {name: state[name] for name in names if name in state} | extra
+    if is_dataclass(cls):
+        stored = {field.name: _stored(value, field.name) for field in fields(cls)}
+        return {name: cell[0] for name, cell in stored.items() if cell}
+    return None
+
+
+def _stored(value: object, name: str) -> tuple[object, ...]:
+    """Return a field as it is stored, in a tuple; nothing if it is not stored."""
+    for cls in type(value).__mro__:
+        slot = cls.__dict__.get(name)
+        if isinstance(slot, MemberDescriptorType):
+            try:
+                return (slot.__get__(value),)
+            except AttributeError:
+                return ()
+    state: dict[str, object] = {}
+    if hasattr(type(value), "__dict__"):
+        state = cast("Any", object.__getattribute__)(value, "__dict__")
+    return (state[name],) if name in state else ()

@@ -1,0 +1,99 @@
+"""What every ledger decides in the same way, beside `take_over` and `may_save`."""
+
+from dataclasses import dataclass, replace
+from math import inf
+from typing import assert_never
+
+from retry_guard_core import Now, Record
+from retry_guard_ledgers._protocol import Answer, LedgerError, about
+
+KEEP_RESULT = 86400.0
+"""Seconds for which a result is kept once a caller has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at in a ledger: what, whether it is well, and what was seen."""
+
+    name: str
+    well: bool
+    text: str
+
+
+def is_live(record: Record) -> bool:
+    """Whether any later call meets this record: it is open, or nobody has its result."""
+    return record.state == "open" or (record.state == "done" and not record.delivered)
+
+
+def saved(stored: Record, new: Record) -> Record:
+    """What is kept when a save of `new` was accepted.
+
+    Raises `LedgerError` where another key came without another generation.
+    """
+    if stored.state != "open" or stored.owner != new.owner:
+        return replace(stored, state="done", value=new.value, settled_at=new.settled_at)
+    if new.key != stored.key and new.generation == stored.generation:
+        raise key_changed(new)
+    ours, theirs = about(stored), about(new)
+    kept = replace(ours, effect_id=theirs.effect_id, call_ids=theirs.call_ids)
+    return replace(
+        new, tool=stored.tool, turn=stored.turn, content=stored.content, about=kept
+    )
+
+
+def key_changed(record: Record) -> LedgerError:
+    """Name the one change of an own record that is refused."""
+    return LedgerError(
+        f"action {about(record).id}: its key was to change within generation "
+        f"{record.generation}; a new key needs a new generation, so nothing was stored"
+    )
+
+
+def resolved(
+    record: Record, answer: Answer, *, now: Now, value: bytes | None, final: bool
+) -> Record:
+    """Return the record with an operator's answer, or raise `LedgerError` where it cannot be."""
+    action = about(record).id
+    if answer != "happened" and record.state == "open" and record.lease >= now.earliest:
+        raise LedgerError(
+            f"action {action} is held by a call that runs: wait until its lease ends, in "
+            f"{max(record.lease - now.earliest, 0.0):.0f} s, then answer again"
+        )
+    match answer, record.state:
+        case "happened", "open" | "not_executed" | "abandoned":
+            settled = replace(record, state="done", value=value, settled_at=now.latest)
+            return replace(settled, answer=None, asked_at=now.earliest)
+        case "did_not_happen", "open":
+            return replace(record, answer=answer, asked_at=inf if final else now.earliest)
+        case "again", "open" | "done":
+            return replace(record, answer=answer, asked_at=now.earliest)
+        case "abandon", "open":
+            return replace(record, state="abandoned", settled_at=now.latest)
+        case "happened" | "did_not_happen" | "again" | "abandon", _:
+            raise LedgerError(
+                f"action {action} is {record.state.replace('_', ' ')}: "
+                f"{answer.replace('_', ' ')!r} is no answer to that, nothing was changed"
+            )
+        case _:
+            assert_never(answer)
+
+
+def unknown(scope: str, action: str) -> LedgerError:
+    """Say that there is no such record."""
+    return LedgerError(f"no action {action!r} in scope {scope!r}: list what is recorded")
+
+
+def stored_value(record: Record) -> bytes | None:
+    """Return the value as it can be kept. Raises `TypeError` for anything but bytes or None."""
+    value = record.value
+    if value is None or isinstance(value, bytes):
+        return value
+    msg = f"a record's value must be in its stored form, bytes or None, not {type(value).__name__}"
+    raise TypeError(msg)
+
+
+def only_one(key: str | None, effect_id: str | None) -> None:
+    """Refuse a search by both or by neither."""
+    if (key is None) == (effect_id is None):
+        msg = "find by a key or by an effect's id: give exactly one of them"
+        raise TypeError(msg)

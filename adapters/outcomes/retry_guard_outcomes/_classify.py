@@ -1,0 +1,40 @@
+"""The one question that this package answers."""
+
+from retry_guard_outcomes import _http, _mcp
+from retry_guard_outcomes._ends import Done, NotExecuted, Unknown
+from retry_guard_outcomes._errors import of_exception
+from retry_guard_outcomes._processes import of_process
+from retry_guard_outcomes._table import PROCESSES, RESPONSES, names
+
+
+def classify(outcome: object) -> Done | NotExecuted | Unknown:
+    """Return what a value or an exception proves about the write that gave it.
+
+    `NotExecuted` only where nothing can have run: no connection was made, the call was refused
+    before it was sent, or the server says so by a convention; and only if no retry, redirect or
+    other error stands behind it. A failed read (GET, HEAD, OPTIONS) proves nothing of a write.
+    `Done` for a success, and for every plain value. Everything else is `Unknown`. Never raises.
+
+    It sees the last request of a send: a send that makes several writes has to catch the errors
+    of the later ones itself.
+    """
+    if isinstance(outcome, Done | NotExecuted | Unknown):
+        return outcome
+    if isinstance(outcome, BaseException):
+        return of_exception(outcome)
+    return _of_value(outcome)
+
+
+def _of_value(value: object) -> Done | NotExecuted | Unknown:
+    known = names(type(value))
+    if not RESPONSES.isdisjoint(known):
+        return _http.of_answer(value)
+    if "subprocess.CompletedProcess" in known or not PROCESSES.isdisjoint(known):
+        return of_process(value)
+    if "mcp.CallToolResult" in known:
+        return _mcp.of_result(value)
+    if "mcp.CreateTaskResult" in known:
+        return Unknown(value, hint="accepted")
+    if "mcp.InputRequiredResult" in known or "retry_guard.Unresolved" in known:
+        return Unknown(value)
+    return _mcp.of_mapping(value) if _mcp.is_plain(value) else Done(value)

@@ -1,0 +1,122 @@
+"""The guard itself, for functions that block and for those that are awaited."""
+
+import functools
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any, ParamSpec, TypeVar
+
+from retry_guard._answers import UsageError
+from retry_guard._base import BaseGuard, Outcome
+from retry_guard._call import Send
+from retry_guard._hands import AsyncHands, SyncHands, run_sync
+from retry_guard._tool import Signature, current_turn
+from retry_guard_contracts import Contract
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Guard(BaseGuard):
+    """Guards calls of functions that block. Safe to share between threads."""
+
+    def call(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        *,
+        send: Send,
+        scope: str,
+        turn: str | None = None,
+        call_id: str | None = None,
+        ordinal: int = 0,
+    ) -> Outcome:
+        """Carry out one call of a tool, once.
+
+        `send(arguments, extra)` performs the real call once and returns its value or raises;
+        `extra` carries a key that travels as `header:NAME` or `meta:NAME`.
+        `scope`: the tenant or account for whom the tool acts. `turn`: the id of the user intent
+        (the root's last human message), the same in every sub-agent; None where none is known.
+        `call_id`: kept for the audit. `ordinal`: which of the equal calls in one model message,
+        for tools whose contract says `twins: count`.
+
+        Raises `UsageError`, `ArgumentError` and `LedgerError`, each before anything is sent, and
+        whatever stopped the call from outside. In the modes `observe` and `off` it returns
+        `Done`, or raises what `send` raised.
+        """
+        carried = self.carry(SyncHands(), tool, arguments, send, scope, turn, call_id, ordinal)
+        outcome: Outcome = run_sync(carried)
+        return outcome
+
+    def tool(self, contract: Contract) -> Callable[[Callable[P, R]], Callable[P, R]]:
+        """Guard a plain function: `@guard.tool(Contract(tool="charge", ...))`.
+
+        The function must be called inside `with guard.turn(scope, turn):`. It returns the value
+        or raises `NotExecutedError`, `UnresolvedError`, and what `call` raises. It must take the
+        parameter that carries the key; `extra` where the key travels as header or metadata.
+        Raises `UsageError` for a function that cannot be guarded.
+        """
+        self.add(contract)
+
+        def decorate(function: Callable[P, R]) -> Callable[P, R]:
+            if inspect.iscoroutinefunction(function):
+                msg = f"{contract.tool} is async: use AsyncGuard.tool"
+                raise UsageError(msg)
+            signature = Signature(function, contract)
+            send = signature.send(function)
+
+            @functools.wraps(function)
+            def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
+                scope, here = current_turn(contract.tool)
+                named = signature.arguments(*args, **kwargs)
+                outcome = self.call(contract.tool, named, send=send, scope=scope, turn=here)
+                value: R = outcome.unwrap()
+                return value
+
+            return guarded
+
+        return decorate
+
+
+class AsyncGuard(BaseGuard):
+    """The same for functions that are awaited. A durable ledger works in threads."""
+
+    async def call(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        *,
+        send: Send,
+        scope: str,
+        turn: str | None = None,
+        call_id: str | None = None,
+        ordinal: int = 0,
+    ) -> Outcome:
+        """Carry out one call of a tool, once; see `Guard.call`.
+
+        A cancellation before the send releases the claim; one during it leaves the outcome
+        unknown; one while the ledger works is obeyed when that is done. All are re-raised.
+        """
+        hands = AsyncHands(threads=self.ledger.durable)
+        return await self.carry(hands, tool, arguments, send, scope, turn, call_id, ordinal)
+
+    def tool(
+        self, contract: Contract
+    ) -> Callable[[Callable[P, Awaitable[R]]], Callable[P, Coroutine[Any, Any, R]]]:
+        """Guard an async function; see `Guard.tool`."""
+        self.add(contract)
+
+        def decorate(function: Callable[P, Awaitable[R]]) -> Callable[P, Coroutine[Any, Any, R]]:
+            signature = Signature(function, contract)
+            send = signature.send(function)
+
+            @functools.wraps(function)
+            async def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
+                scope, here = current_turn(contract.tool)
+                named = signature.arguments(*args, **kwargs)
+                outcome = await self.call(contract.tool, named, send=send, scope=scope, turn=here)
+                value: R = outcome.unwrap()
+                return value
+
+            return guarded
+
+        return decorate

@@ -1,0 +1,79 @@
+"""The two ways to learn what happened without sending: to read, and to ask."""
+
+from dataclasses import replace
+from math import inf
+from typing import Any
+
+from retry_guard._answers import Answer, Unresolved, UsageError
+from retry_guard._attempt import outgoing
+from retry_guard._call import Call, Site
+from retry_guard._hands import Hands
+from retry_guard._texts import explain
+from retry_guard_contracts import decode, encode_result, judge, read_arguments
+from retry_guard_core import Record
+from retry_guard_ledgers import about
+
+
+async def look(call: Call, record: Record, site: Site, hands: Hands) -> Record:
+    """Run the read-back; return the record with what it showed. A read that fails says so."""
+    began = site.clock.now().earliest
+    rule = call.contract.read_back
+    if site.read is None or rule is None:
+        return replace(record, seen="failed", read_at=began)
+    arguments = outgoing(call, record, site)
+    action = about(record)
+
+    def tied(effect: str) -> bool:
+        other = site.ledger.find(action.scope, effect_id=effect)
+        return other is not None and about(other).id != action.id
+
+    try:
+        given = read_arguments(call.contract, arguments)
+        result = await hands.call(site.read, rule.tool, given)
+        sight = await hands.ledger(
+            lambda: judge(
+                call.contract,
+                arguments=arguments,
+                result=result,
+                first_send=record.sends[0],
+                tied=tied,
+            )
+        )
+    except Exception:  # noqa: BLE001 - whatever failed, nothing was seen
+        return replace(record, seen="failed", read_at=began)
+    seen = replace(record, seen=sight.seen, read_at=began)
+    if sight.seen != "ours":
+        return seen
+    ours = replace(action, effect_id=sight.effect_id)
+    return replace(seen, value=encode_result(sight.value), about=ours)
+
+
+async def put(
+    reason: str, call: Call, record: Record, site: Site, hands: Hands
+) -> tuple[Record, bool]:
+    """Put an unresolved action to the operator; return the record with the answer, if any."""
+    if site.ask is None:
+        return record, False
+    now = site.clock.now()
+    question = Unresolved(about(record).id, reason, tool=call.contract.tool)
+    question = replace(question, text=explain(question))
+    answer: Any = await hands.call(site.ask, question)
+    if answer is None:
+        return replace(record, asked_at=now.latest, answer=None), False
+    if not isinstance(answer, Answer):
+        msg = f"ask returned {type(answer).__name__}: return an Answer, or None for no answer"
+        raise UsageError(msg)
+    asked_at = inf if answer.final else now.earliest
+    match answer.what:
+        case "happened":
+            value = encode_result(answer.result)
+            return replace(record, state="done", value=value, asked_at=asked_at), True
+        case "abandon":
+            return replace(record, state="abandoned", asked_at=asked_at), True
+        case "did_not_happen" | "again":
+            return replace(record, answer=answer.what, asked_at=asked_at), True
+
+
+def kept(value: bytes | None) -> Any:
+    """Return a stored result or error text as it was; None where none could be kept."""
+    return None if value is None else decode(value)

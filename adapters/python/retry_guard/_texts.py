@@ -1,0 +1,70 @@
+"""Every sentence that reaches a model or a user. What is known, what is not, what not to do.
+
+None of them promises that anything is, was or will be looked at again: a study of 25,930
+episodes found that such a promise makes a strong model drop its own caution
+(arXiv:2609.29095). They interpolate only names from the contract and values the guard made.
+"""
+
+from retry_guard._answers import Unresolved
+
+_OPEN = "It is not known whether `{tool}` took effect (action {action}): {why}. "
+_STOP = "Do not call it for the same purpose; report it to the user as uncertain."
+_LATER = "Do not call it in another form; report it to the user as uncertain."
+
+_WHY = {
+    "nothing_can_tell": "the answer was lost, and nothing can show the effect",
+    "unclear": "what can be seen does not settle it, or there may be two",
+    "fresh_sends_spent": "it was absent each time, and no new send is left",
+    "not_conclusive": "nothing shows it, and absence proves nothing here",
+    "too_late": "nothing showed it in time, and absence proves nothing here",
+    "keyed": "every send so far was left without an answer",
+    "harmless": "every send so far was left without an answer",
+    "unread": "the answer was lost, and an effect might not be visible yet",
+    "too_early": "nothing shows it yet, and it may still happen",
+    "noted": "an operator saw no effect, but it may still happen",
+    "other_tool": "another tool that writes the same thing began it",
+    "ledger_unavailable": "the answer was lost, and then the guard's ledger failed",
+}
+_WHOLE = {
+    "still_running": "The first call of `{tool}` is still running (action {action}). Its result "
+    "goes to the next equal call. " + _LATER,
+    "abandoned": "`{tool}` was given up by an operator (action {action}) without a known outcome. "
+    + _STOP,
+    "differs": "`{tool}` was already done (action {action}) with other values in: {fields}. This "
+    "call was not sent. Tell the user; a change of what was done is another action.",
+    "repeat_escalate": "An equal `{tool}` was done shortly before (action {action}), and repeating "
+    "it needs a person's word. This call was not sent. Tell the user.",
+    "key_conflict": "The key given to `{tool}` belongs to an unresolved action ({action}) with "
+    "other values in: {fields}. This call was not sent. Tell the user.",
+}
+_WARNINGS = {
+    "repeat_warn": "An equal action was done shortly before in an earlier turn; this is a second "
+    "one. Tell the user.",
+    "abandoned": "An equal action was given up before, and its outcome was never known; it may "
+    "have happened too. Tell the user.",
+    "earlier_turn": "This is the result of the equal action that an earlier turn began; nothing "
+    "new was sent for this turn.",
+    "content_not_sent": "An unresolved action for the same purpose was carried to its end; the "
+    "new values of this call were not sent.",
+    "not_recorded": "It happened, but the record could not take it: it was settled before, or the "
+    "ledger failed.",
+    "key_replaced": "The given key was used for another action, so another key was sent.",
+    "result_not_stored": "It happened before, but its result could not be kept.",
+}
+
+
+def explain(outcome: Unresolved, fields: tuple[str, ...] = ()) -> str:
+    """Return the sentence for an unresolved outcome; `fields`: names of what differs."""
+    whole = _WHOLE.get(outcome.reason)
+    text = whole or _OPEN + (_STOP if outcome.not_before is None else _LATER)
+    return text.format(
+        tool=outcome.tool,
+        action=outcome.action,
+        why=_WHY.get(outcome.reason, outcome.reason),
+        fields=", ".join(fields) or "some field",
+    )
+
+
+def warn(*codes: str) -> str | None:
+    """Return the sentences for these warnings; None if there is nothing to say."""
+    return " ".join(_WARNINGS[code] for code in codes if code in _WARNINGS) or None

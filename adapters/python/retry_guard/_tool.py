@@ -1,0 +1,80 @@
+"""Plain functions as guarded tools: `@tool(guard, contract)`, inside `with turn(...)`."""
+
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from retry_guard._answers import UsageError
+from retry_guard_contracts import Contract
+
+_TURN: ContextVar[tuple[str, str | None] | None] = ContextVar("retry_guard_turn", default=None)
+
+
+@contextmanager
+def turn(scope: str, turn: str | None = None) -> Iterator[None]:
+    """Say for whom, and in which turn, the guarded functions called inside act."""
+    token = _TURN.set((scope, turn))
+    try:
+        yield
+    finally:
+        _TURN.reset(token)
+
+
+def current_turn(tool: str) -> tuple[str, str | None]:
+    """Return scope and turn. Raises `UsageError` outside of `with guard.turn(...)`."""
+    here = _TURN.get()
+    if here is None:
+        msg = f"{tool} was called outside a turn: use `with guard.turn(scope, turn):`"
+        raise UsageError(msg)
+    return here
+
+
+class Signature:
+    """How a function's arguments become a tool's, and back."""
+
+    def __init__(self, function: Callable[..., Any], contract: Contract) -> None:
+        """Read the signature. Raises `UsageError` for a function that cannot be a tool."""
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            msg = f"{contract.tool} is a generator: it would run after it was recorded as done"
+            raise UsageError(msg)
+        self._signature = inspect.signature(function)
+        self._kinds = {p.name: p.kind for p in self._signature.parameters.values()}
+        if inspect.Parameter.VAR_POSITIONAL in self._kinds.values():
+            msg = f"{contract.tool} takes *args: a tool's arguments need names"
+            raise UsageError(msg)
+        self._key = contract.key.param if contract.key is not None else None
+        self._extra = self._key is not None and ":" in self._key
+        takes_any = inspect.Parameter.VAR_KEYWORD in self._kinds.values()
+        needed = "extra" if self._extra else self._key
+        if needed is not None and needed not in self._kinds and not takes_any:
+            msg = f"{contract.tool} must take the parameter {needed!r}, which carries the key"
+            raise UsageError(msg)
+
+    def arguments(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """Name the arguments, defaults included. Raises `TypeError` as the function would."""
+        if self._extra:
+            kwargs["extra"] = {}
+        bound = self._signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        named: dict[str, Any] = {}
+        for name, value in bound.arguments.items():
+            if self._kinds[name] is inspect.Parameter.VAR_KEYWORD:
+                named.update(value)
+            elif not (name == self._key and value is None) and not (
+                self._extra and name == "extra"
+            ):
+                named[name] = value
+        return named
+
+    def send(self, function: Callable[..., Any]) -> Callable[[dict[str, Any], dict[str, str]], Any]:
+        """Return the send that calls the function with named arguments."""
+
+        def call(arguments: dict[str, Any], extra: dict[str, str]) -> Any:  # noqa: ANN401 - the tool's own type
+            rest = {**arguments, "extra": extra} if self._extra else dict(arguments)
+            kind = inspect.Parameter.POSITIONAL_ONLY
+            first = [rest.pop(name) for name in self._kinds if self._kinds[name] is kind]
+            return function(*first, **rest)
+
+        return call

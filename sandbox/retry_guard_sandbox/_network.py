@@ -1,0 +1,175 @@
+"""The network between client and services: it carries requests, and has the faults.
+
+Faults act at the boundary, before the service looks at a key: each copy of a request that
+arrives meets the key store like any other. They are drawn by tool, logical action and attempt.
+Every duration is keyed by the ordinal of the client's request, so none tells what is hidden.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import assert_never
+
+from retry_guard_sandbox._clock import Event, VirtualClock
+from retry_guard_sandbox._faults import FAULTS, Fault, Hits, hits_attempt
+from retry_guard_sandbox._http import Json, ReadTimeout, Request, Response, refusal
+from retry_guard_sandbox._streams import Streams
+from retry_guard_sandbox.services import TOOLS, Delivery, Service
+
+CLIENT_TIMEOUT = 10.0
+"""Seconds that the client waits for a response: a first send and four more fit into 60 s."""
+LATE = (11.0, 45.0)
+"""Seconds after its send at which a late request arrives: after the client's time-out, and
+before any in-flight bound that a contract states."""
+AGAIN = (1.0, 9.0)
+"""Seconds after its send at which a second copy arrives: while the client still waits. One that
+came after a look had shown the first could be found out by nobody."""
+
+_PASS = FAULTS["none"]
+
+
+def logical(tool: str, arguments: Json) -> str:
+    """Return the name of a logical action: equal for every attempt, with whatever key."""
+    return f"{tool}{json.dumps(arguments, sort_keys=True)}"
+
+
+@dataclass(slots=True)
+class _Exchange:
+    """One request under way: its durations in seconds, and the response once it is there."""
+
+    request: Request
+    action: str
+    send: int
+    begun: float
+    up: float
+    running: float
+    down: float
+    shown: Response | None = None
+    answers: bool = True
+    events: list[Event] = field(default_factory=list[Event])
+
+    @property
+    def normal(self) -> float:
+        """Seconds from the send to a response where nothing goes wrong."""
+        return self.up + self.running + self.down
+
+    def show(self, response: Response) -> None:
+        """Let the client have the response, if it has none yet."""
+        self.shown = self.shown or response
+
+    def is_over(self) -> bool:
+        return self.shown is not None
+
+
+class Network:
+    """One client's connection to the services, with one fault on every logical write."""
+
+    def __init__(
+        self,
+        services: Mapping[str, Service],
+        clock: VirtualClock,
+        streams: Streams,
+        fault: Fault = _PASS,
+        hits: Hits = "1",
+    ) -> None:
+        """`services`: by tool. `fault` hits the first attempts of each write, as `hits` says."""
+        self._services, self._clock, self._streams = services, clock, streams
+        self._fault, self._hits = fault, hits
+        self._sends = 0
+        self._attempts: Counter[str] = Counter()
+        self._flying: list[_Exchange] = []
+
+    @property
+    def sends(self) -> int:
+        """How many requests the client has sent."""
+        return self._sends
+
+    def call(self, request: Request) -> Response:
+        """Send a request and wait for its response.
+
+        Raises `ReadTimeout` if none came within `CLIENT_TIMEOUT` seconds.
+        """
+        exchange = self._begin(request)
+        fault = self._fault_of(exchange)
+        match fault.shows:
+            case "success":
+                pass
+            case "timeout":
+                exchange.answers = False
+            case "error":
+                exchange.answers = False
+                error = refusal(500, "internal_error", "internal server error")
+                self._clock.at(exchange.begun + exchange.normal, partial(exchange.show, error))
+            case _:
+                assert_never(fault.shows)
+        for copy, delay in enumerate(self._arrivals(exchange, fault)):
+            arrive = partial(self._arrive, exchange, Delivery(exchange.send, copy))
+            exchange.events.append(self._clock.at(exchange.begun + delay, arrive))
+        self._clock.advance(exchange.begun + CLIENT_TIMEOUT, exchange.is_over)
+        if exchange.shown is None:
+            raise ReadTimeout(f"no response within {CLIENT_TIMEOUT:g} s")
+        return exchange.shown
+
+    def fence(self, tool: str, arguments: Json) -> None:
+        """Stop what is in flight or runs for a logical action: it will have no effect."""
+        action = logical(tool, arguments)
+        for exchange in self._flying:
+            if exchange.action == action:
+                for event in exchange.events:
+                    event.cancelled = True
+                self._services[tool].abort(exchange.request)
+
+    def _begin(self, request: Request) -> _Exchange:
+        self._sends += 1
+        send, between = self._sends, self._streams.between
+        exchange = _Exchange(
+            request=request,
+            action=logical(request.tool, request.arguments),
+            send=send,
+            begun=self._clock.time,
+            up=between(0.02, 0.2, "up", send),
+            running=between(0.02, 0.3, "running", send),
+            down=between(0.02, 0.2, "down", send),
+        )
+        self._flying.append(exchange)
+        return exchange
+
+    def _fault_of(self, exchange: _Exchange) -> Fault:
+        if TOOLS[exchange.request.tool].effect == "read":
+            return _PASS
+        self._attempts[exchange.action] += 1
+        return self._fault if hits_attempt(self._hits, self._attempts[exchange.action]) else _PASS
+
+    def _arrivals(self, exchange: _Exchange, fault: Fault) -> tuple[float, ...]:
+        """Seconds after the send at which copies of the request arrive."""
+        between, send = self._streams.between, exchange.send
+        match fault.hidden:
+            case "executed":
+                return (exchange.up,)
+            case "not_executed":
+                return ()
+            case "late":
+                return (between(*LATE, "late", send),)
+            case "redelivered":
+                return (exchange.up, between(*AGAIN, "again", send))
+            case _:
+                assert_never(fault.hidden)
+
+    def _arrive(self, exchange: _Exchange, delivery: Delivery) -> None:
+        service = self._services[exchange.request.tool]
+        response = service.receive(exchange.request, self._clock.time)
+        if response is not None:
+            self._answer(exchange, response)
+            return
+        finish = partial(self._finish, exchange, delivery)
+        exchange.events.append(self._clock.at(self._clock.time + exchange.running, finish))
+
+    def _finish(self, exchange: _Exchange, delivery: Delivery) -> None:
+        service = self._services[exchange.request.tool]
+        self._answer(exchange, service.execute(exchange.request, delivery, self._clock.time))
+
+    def _answer(self, exchange: _Exchange, response: Response) -> None:
+        if exchange.answers:
+            self._clock.at(self._clock.time + exchange.down, partial(exchange.show, response))

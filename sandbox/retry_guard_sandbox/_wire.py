@@ -1,0 +1,52 @@
+"""The client that every arm uses: one request at a time, and a note of all that it saw."""
+
+from dataclasses import dataclass
+
+from retry_guard_sandbox._clock import VirtualClock
+from retry_guard_sandbox._http import HTTPStatusError, Json, ReadTimeout, Request, Response
+from retry_guard_sandbox._network import Network
+from retry_guard_sandbox.services import KEY
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One exchange as the client saw it; times in seconds since the epoch.
+
+    `response`: None where none came in time.
+    """
+
+    request: Request
+    begun: float
+    ended: float
+    response: Response | None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether what was seen leaves open what became of the request."""
+        return self.response is None or self.response.status_code >= 500
+
+
+class Wire:
+    """A client with its time-out, which re-sends nothing by itself."""
+
+    def __init__(self, network: Network, clock: VirtualClock) -> None:
+        """Send over this network, by this clock."""
+        self._network, self._clock = network, clock
+        self.seen: list[Seen] = []
+
+    def call(self, tool: str, arguments: Json) -> Json:
+        """Call a tool; return its result.
+
+        Raises `ReadTimeout` where no response came, `HTTPStatusError` where it says failed.
+        """
+        plain = {name: value for name, value in arguments.items() if name != KEY}
+        request, begun = Request(tool, plain, arguments.get(KEY)), self._clock.time
+        try:
+            response = self._network.call(request)
+        except ReadTimeout:
+            self.seen.append(Seen(request, begun, self._clock.time, None))
+            raise
+        self.seen.append(Seen(request, begun, self._clock.time, response))
+        if not response.ok:
+            raise HTTPStatusError(response)
+        return response.body
