@@ -41,8 +41,8 @@ def decide(terms: Terms, record: Record, now: Now, policy: Policy) -> Verdict:
     | `not_conclusive` | the read fails, or shows nothing where bound or lag is unknown, the list \
       may be cut, or effects leave it | **read back** again, ever later, until the deadline |
     | `too_late` | none of these | **escalate** |
-    | `noted` | a row above would escalate, but an operator answered `did_not_happen`, before last \
-      send + bound | **escalate** again then |
+    | `noted` | a row above but the first would escalate, and an operator answered \
+      `did_not_happen` before last send + bound | **escalate** again then |
     """
     seen, note = record.seen, record.answer == "did_not_happen"
     end = record.lease if record.ended is None else record.ended
@@ -70,13 +70,13 @@ def decide(terms: Terms, record: Record, now: Now, policy: Policy) -> Verdict:
         (look <= left, Verdict("not_conclusive", "read", look)),
     )
     verdict = next((row for applies, row in rows if applies), Verdict("too_late", "escalate"))
-    noted = note and terms.bound < inf and verdict.act == "escalate"
+    noted = note and terms.bound < inf and verdict.act == "escalate" and verdict.row != "other_tool"
     return Verdict("noted", "escalate", terms.bound - quiet) if noted else verdict
 
 
 def _key_window(terms: Terms, record: Record, policy: Policy) -> float:
     """Seconds after the first send within which a re-issue may begin."""
     if terms.retention is None:
-        return 300.0 if record.claimed <= record.sends[0] else -inf
+        return 300.0 if record.claimed - record.sends[0] <= policy.skew else -inf
     margin = terms.bound + policy.send_timeout + policy.skew
     return terms.retention - margin if margin < inf else terms.retention / 2

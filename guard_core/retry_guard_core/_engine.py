@@ -117,12 +117,12 @@ def _again(record: Record, row: str, now: Now) -> Record:
         sends = record.sends if record.answer == "again" else ()
         record = replace(record, key=None, generation=record.generation + 1, sends=sends, tries=0)
         record = replace(record, fresh=record.fresh + (row == "absent"), answer=None, asked_at=None)
-    return replace(record, sends=(*record.sends, now.latest))
+    return replace(record, sends=(*record.sends, now.earliest))
 
 
 def _absorb(record: Record, end: End, terms: Terms) -> Record:
     """What the end of a send proves about the whole action."""
-    others, stored = record.sends[:-1], terms.errors_stored and record.key is not None
+    others, stored = record.sends[:-1], terms.errors_stored and not record.generation and record.key
     if end.kind == "done" and (end.note != "ignored" or not others):
         return replace(record, state="done", value=end.value)
     if end.kind == "not_executed" and (not others or (end.note == "rejected" and stored)):

@@ -1,6 +1,7 @@
 """What goes over the wire, in the shapes of HTTP clients: a status, a JSON body, exceptions."""
 
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
 Json = dict[str, Any]
@@ -25,11 +26,13 @@ class Response:
     @property
     def ok(self) -> bool:
         """Whether it says that the request succeeded."""
-        return self.status_code < 400
+        return self.status_code < HTTPStatus.BAD_REQUEST
 
-    def json(self) -> Json:
-        """Return the body."""
-        return self.body
+    @property
+    def message(self) -> str:
+        """What the server said about an error; empty where there was none."""
+        error: Json = self.body.get("error", {})
+        return str(error.get("message", ""))
 
 
 def refusal(status_code: int, code: str, message: str, **fields: str) -> Response:
@@ -41,11 +44,10 @@ class ReadTimeout(TimeoutError):  # noqa: N818 - HTTP clients call it so, and it
     """No response came in time. What became of the request is unknown."""
 
 
-class HTTPStatusError(Exception):
-    """The response says that the request failed."""
+class APIStatusError(Exception):
+    """The response says that the request failed. Named and shaped as in clients of HTTP APIs."""
 
     def __init__(self, response: Response) -> None:
-        """Keep the response; the message is the server's."""
-        error: Json = response.body.get("error", {})
-        super().__init__(f"{response.status_code} {error.get('message', '')}".strip())
+        """Keep the response; the message is its status and what the server said."""
+        super().__init__(f"{response.status_code} {response.message}".strip())
         self.response = response

@@ -1,9 +1,10 @@
 """The client that every arm uses: one request at a time, and a note of all that it saw."""
 
 from dataclasses import dataclass
+from http import HTTPStatus
 
 from retry_guard_sandbox._clock import VirtualClock
-from retry_guard_sandbox._http import HTTPStatusError, Json, ReadTimeout, Request, Response
+from retry_guard_sandbox._http import APIStatusError, Json, ReadTimeout, Request, Response
 from retry_guard_sandbox._network import Network
 from retry_guard_sandbox.services import KEY
 
@@ -23,7 +24,9 @@ class Seen:
     @property
     def is_open(self) -> bool:
         """Whether what was seen leaves open what became of the request."""
-        return self.response is None or self.response.status_code >= 500
+        return (
+            self.response is None or self.response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR
+        )
 
 
 class Wire:
@@ -37,7 +40,7 @@ class Wire:
     def call(self, tool: str, arguments: Json) -> Json:
         """Call a tool; return its result.
 
-        Raises `ReadTimeout` where no response came, `HTTPStatusError` where it says failed.
+        Raises `ReadTimeout` where no response came, `APIStatusError` where it says failed.
         """
         plain = {name: value for name, value in arguments.items() if name != KEY}
         request, begun = Request(tool, plain, arguments.get(KEY)), self._clock.time
@@ -48,5 +51,5 @@ class Wire:
             raise
         self.seen.append(Seen(request, begun, self._clock.time, response))
         if not response.ok:
-            raise HTTPStatusError(response)
+            raise APIStatusError(response)
         return response.body

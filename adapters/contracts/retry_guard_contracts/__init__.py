@@ -1,1 +1,47 @@
 """What is known of each tool: the contract schema, its sources, identity and evidence."""
+
+from retry_guard_contracts._arguments import parse_arguments
+from retry_guard_contracts._canonical import canonical
+from retry_guard_contracts._decoding import decode
+from retry_guard_contracts._encoding import encode, encode_arguments, encode_result
+from retry_guard_contracts._errors import ArgumentError, ContractError
+from retry_guard_contracts._evidence import Sight, effect_of, judge, read_arguments
+from retry_guard_contracts._identity import SCHEME, Identity, differing, identify
+from retry_guard_contracts._key import caller_key, key_ignored, make_key, place_key
+from retry_guard_contracts._parts import Fixed, Key, ReadBack
+from retry_guard_contracts._proof import Proof
+from retry_guard_contracts._schema import Contract
+from retry_guard_contracts._secrets import seal, unseal
+from retry_guard_contracts._yaml import load_contracts, parse_contracts
+
+__all__ = [
+    "SCHEME",
+    "ArgumentError",
+    "Contract",
+    "ContractError",
+    "Fixed",
+    "Identity",
+    "Key",
+    "Proof",
+    "ReadBack",
+    "Sight",
+    "caller_key",
+    "canonical",
+    "decode",
+    "differing",
+    "effect_of",
+    "encode",
+    "encode_arguments",
+    "encode_result",
+    "identify",
+    "judge",
+    "key_ignored",
+    "load_contracts",
+    "make_key",
+    "parse_arguments",
+    "parse_contracts",
+    "place_key",
+    "read_arguments",
+    "seal",
+    "unseal",
+]

@@ -7,7 +7,14 @@ from typing import Any, cast
 
 from retry_guard_contracts._errors import ArgumentError
 
-_JSON_NAMES = {dict: "an object", list: "a list", str: "text", bool: "a boolean"}
+_JSON_NAMES: dict[type, str] = {
+    type(None): "null",
+    list: "a list",
+    str: "text",
+    bool: "a boolean",
+    int: "a number",
+    float: "a number",
+}
 
 
 def parse_arguments(
@@ -39,9 +46,7 @@ def check_arguments(value: object) -> dict[str, Any]:
         ArgumentError: they are not.
     """
     if not isinstance(value, Mapping):
-        name = "null" if value is None else _JSON_NAMES.get(type(value), "a number")
-        if not isinstance(value, list | str | bool | int | float | None):
-            name = type(value).__qualname__
+        name = _JSON_NAMES.get(type(value), type(value).__qualname__)
         raise ArgumentError(f"arguments must be an object, not {name}")
     held = dict(cast("Mapping[object, Any]", value))
     if not all(type(key) is str for key in held):

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum, Flag
-from typing import Any, cast
+from typing import Any
 from unicodedata import normalize
 from uuid import UUID
 
@@ -75,14 +75,14 @@ def _text(value: str, path: str, _depth: int) -> bytes:
 
 def _number(value: float | Decimal, path: str, _depth: int) -> bytes:
     check_number(value, path)
-    if isinstance(value, int):
-        digits, exponent = value, 0
-    else:
+    digits, exponent = value if isinstance(value, int) else 0, 0
+    if not isinstance(value, int):
         exact = Decimal(float.__repr__(value)) if isinstance(value, float) else value
-        sign, figures, exponent = exact.as_tuple()
+        sign, figures, places = exact.as_tuple()
         digits = int("".join(map(str, figures))) * (-1 if sign else 1)
+        exponent = int(places)
     while digits and digits % 10 == 0:
-        digits, exponent = digits // 10, cast("int", exponent) + 1
+        digits, exponent = digits // 10, exponent + 1
     return piece(b"i", b"%xe%d" % (digits, exponent if digits else 0))
 
 

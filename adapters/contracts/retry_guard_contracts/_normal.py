@@ -25,9 +25,9 @@ _TIME = re.compile(
     r"\s?(?:([Zz])|([+-])(\d\d)(?::?(\d\d))?)\s*",
     re.ASCII,
 )
-_UNSEEN = frozenset(
-    map(chr, (0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0))
-) | frozenset(map(chr, (*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
+_UNSEEN = frozenset(map(chr, (0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0))) | frozenset(
+    map(chr, (*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
+)
 
 
 class Instant(NamedTuple):
@@ -61,14 +61,12 @@ def normal(kind: Normaliser, value: object, path: str = "arguments") -> bytes:
 
 def _set(value: object, path: str) -> bytes:
     if isinstance(value, list | tuple | set | frozenset):
-        items = cast("list[object]", list(cast("list[object]", value)))
+        items = cast("list[object]", value)
         return set_of(canonical(item, f"{path}[]") for item in items)
     return canonical(value, path)
 
 
-def _leaves(
-    value: object, path: str, fold: Callable[[object], object], depth: int = 0
-) -> object:
+def _leaves(value: object, path: str, fold: Callable[[object], object], depth: int = 0) -> object:
     check_depth(depth, path)
     match value:
         case dict():

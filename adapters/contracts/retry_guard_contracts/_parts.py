@@ -3,14 +3,24 @@
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    StrictBool,
+    Tag,
+    model_validator,
+)
 
 from retry_guard_contracts._paths import parse_path
 
 KEY_LENGTH = {"uuid": 36, "hex": 32}
 """Characters that 128 bits take in each format."""
 
-_CARRIED = re.compile(r"(?:header|meta):[!#$%&'*+.^_`|~0-9A-Za-z/-]+")
+_HEADER = re.compile(r"header:[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_CARRIED = re.compile(_HEADER.pattern + r"|meta:[0-9A-Za-z._/-]+")
 
 
 def _name(text: str) -> str:
@@ -45,7 +55,7 @@ def _param(text: str) -> str:
 
 
 def _ack(text: str) -> str:
-    return text if _CARRIED.fullmatch(text) else _path(text)
+    return text if _HEADER.fullmatch(text) else _path(text)
 
 
 def _complete(text: str) -> str:
@@ -70,6 +80,20 @@ class Fixed(Part):
     """A literal that the operator wrote, in place of an argument's path."""
 
     value: Any
+
+
+def kind_of(value: object) -> str:
+    """Which member of a union is meant; pydantic names it in the place of an error."""
+    return "<text>" if isinstance(value, str) else "<fields>"
+
+
+Operand = Annotated[
+    Annotated[Source, Tag("<text>")] | Annotated[Fixed, Tag("<fields>")], Discriminator(kind_of)
+]
+ResultOperand = Annotated[
+    Annotated[ResultPath, Tag("<text>")] | Annotated[Fixed, Tag("<fields>")],
+    Discriminator(kind_of),
+]
 
 
 class Key(Part):
@@ -119,9 +143,9 @@ class ReadBack(Part):
     """
 
     tool: Name
-    args: dict[Name, Source | Fixed] = {}
+    args: dict[Name, Operand] = Field(default_factory=dict)
     items: ResultPath = "."
-    match: Annotated[dict[ResultPath, Source | Fixed], Field(min_length=1)]
+    match: Annotated[dict[ResultPath, Operand], Field(min_length=1)]
     id: ResultPath | None = None
     created: ResultPath | None = None
     skew: Seconds | None = None
@@ -132,7 +156,7 @@ class ReadBack(Part):
     permanent: StrictBool = False
     visibility_lag: Seconds | None = None
     control: Annotated[dict[ResultPath, Any], Field(min_length=1)] | None = None
-    result: Annotated[dict[ArgumentPath, ResultPath | Fixed], Field(min_length=1)] | None = None
+    result: Annotated[dict[ArgumentPath, ResultOperand], Field(min_length=1)] | None = None
 
     @property
     def argument_paths(self) -> tuple[str, ...]:
@@ -147,5 +171,7 @@ class ReadBack(Part):
         if (self.created is None) != (self.skew is None):
             raise ValueError("skew: state it together with created (0: both clocks are one)")
         if self.exclusive and (self.id is None or self.created is None):
-            raise ValueError("exclusive: needs id and created, to tell this write from earlier ones")
+            raise ValueError(
+                "exclusive: needs id and created, to tell this write from earlier ones"
+            )
         return self

@@ -18,6 +18,12 @@ def _pattern(text: str) -> str:
     return text
 
 
+def _code(code: int | str) -> int | str:
+    if isinstance(code, str) and not code.strip():
+        raise ValueError("must not be empty")
+    return code
+
+
 class Proof(Part):
     """A description of errors; one fits if everything stated here fits it.
 
@@ -27,7 +33,7 @@ class Proof(Part):
     """
 
     status: Annotated[int, Field(strict=True)] | None = None
-    code: Annotated[int, Field(strict=True)] | Name | None = None
+    code: Annotated[int | str, Field(strict=True), AfterValidator(_code)] | None = None
     exception: Name | None = None
     message: Annotated[str, Field(strict=True, min_length=1), AfterValidator(_pattern)] | None = (
         None
@@ -48,9 +54,7 @@ def matches(proof: Proof, outcome: object) -> bool:
         return False
     if proof.code is not None and str(proof.code) not in map(str, _found(outcome, "code")):
         return False
-    return proof.message is None or any(
-        re.search(proof.message, text) for text in _texts(outcome)
-    )
+    return proof.message is None or any(re.search(proof.message, text) for text in _texts(outcome))
 
 
 def _class_names(outcome: object) -> Iterator[str]:

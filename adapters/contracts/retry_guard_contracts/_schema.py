@@ -7,13 +7,13 @@ from math import inf
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
-from retry_guard_core import Terms
 
 from retry_guard_contracts._canonical import canonical
 from retry_guard_contracts._normal import Normaliser
 from retry_guard_contracts._parts import ArgumentPath, Key, Name, Part, ReadBack, Seconds
 from retry_guard_contracts._paths import overlap
 from retry_guard_contracts._proof import Proof, matches
+from retry_guard_core import Terms
 
 
 def _all_exact(value: object) -> object:
@@ -46,7 +46,7 @@ class Contract(Part):
     identity: Annotated[
         dict[ArgumentPath, Normaliser] | None, Field(min_length=1), BeforeValidator(_all_exact)
     ] = None
-    defaults: dict[ArgumentPath, Any] = {}
+    defaults: dict[ArgumentPath, Any] = Field(default_factory=dict)
     volatile: tuple[ArgumentPath, ...] = ()
     secret: tuple[ArgumentPath, ...] = ()
     not_executed: tuple[Proof, ...] = ()

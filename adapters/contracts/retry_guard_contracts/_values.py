@@ -6,7 +6,7 @@ from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
 from types import MemberDescriptorType
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -47,9 +47,15 @@ def check_number(value: float | Decimal, path: str) -> None:
         if value.bit_length() > MAX_BITS:
             raise ArgumentError(f"{path}: an integer of more than 3,900 digits; pass it as text")
     elif value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124 - NaN alone
-        raise ArgumentError(f"{path}: {value} is not a number that can be sent; pass a finite one")
+        raise ArgumentError(f"{path}: {_odd(value)} is not a number; pass a finite one")
     elif isinstance(value, Decimal) and len(value.as_tuple().digits) * 10 > MAX_BITS * 3:
         raise ArgumentError(f"{path}: a number of more than 3,900 digits; pass it as text")
+
+
+def _odd(value: float | Decimal) -> str:
+    if value in (float("inf"), float("-inf")):
+        return "Infinity" if value > 0 else "-Infinity"
+    return "NaN"
 
 
 def check_zone(value: datetime | time, path: str) -> None:
@@ -78,7 +84,8 @@ def own_fields(value: object) -> dict[str, object] | None:
         return None
     if BaseModel in cls.__mro__:
         read: Callable[[object, str], Any] = object.__getattribute__
-        state, extra = read(value, "__dict__"), read(value, "__pydantic_extra__") or {}
+        state: dict[str, object] = read(value, "__dict__")
+        extra: dict[str, object] = read(value, "__pydantic_extra__") or {}
         names = cast("type[BaseModel]", cls).model_fields
         return {name: state[name] for name in names if name in state} | extra
     if is_dataclass(cls):
@@ -100,3 +107,19 @@ def _stored(value: object, name: str) -> tuple[object, ...]:
     if hasattr(type(value), "__dict__"):
         state = cast("Any", object.__getattribute__)(value, "__dict__")
     return (state[name],) if name in state else ()
+
+
+class PydanticState(NamedTuple):
+    """What a model holds beside its fields."""
+
+    given: set[str]
+    private: dict[str, object]
+
+
+def pydantic_state(value: object) -> PydanticState | None:
+    """Return which fields of a model were given, and its private attributes; None if it is none."""
+    if BaseModel not in type(value).__mro__:
+        return None
+    read: Callable[[object, str], Any] = object.__getattribute__
+    given, private = read(value, "__pydantic_fields_set__"), read(value, "__pydantic_private__")
+    return PydanticState(given, private or {})

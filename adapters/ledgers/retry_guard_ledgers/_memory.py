@@ -9,22 +9,20 @@ from dataclasses import replace
 
 from retry_guard_core import Now, Record
 from retry_guard_ledgers._clock import Clocks, Timekeeper, machine_clocks
-from retry_guard_ledgers._protocol import Action, Answer, about, may_save, take_over
+from retry_guard_ledgers._protocol import Answer, about, may_save, take_over
 from retry_guard_ledgers._rules import (
     KEEP_RESULT,
     Finding,
-    is_live,
-    only_one,
+    check,
+    is_stale,
+    one_of,
     resolved,
     saved,
-    stored_value,
     unknown,
 )
+from retry_guard_ledgers._shelf import Shelf
 
 _log = logging.getLogger("retry_guard")
-
-_Name = tuple[str, str]
-_Identity = tuple[str, bytes]
 
 
 class MemoryLedger:
@@ -36,15 +34,14 @@ class MemoryLedger:
     durable = False
 
     def __init__(self, *, clocks: Clocks | None = None) -> None:
-        """Start empty. `clocks`: for tests, the raw clocks to read."""
+        """Start empty. `clocks`: raw clocks to read instead of the machine's."""
         self.secret = secrets.token_bytes(32)
         self._time = Timekeeper(clocks or machine_clocks())
-        self._lock = threading.RLock()
-        self._records: dict[_Name, Record] = {}  # in the order in which they were recorded
-        self._ended: defaultdict[_Identity, list[_Name]] = defaultdict(list)  # as they ended
-        self._live: defaultdict[_Identity, list[_Name]] = defaultdict(list)
-        self._turns: defaultdict[tuple[_Identity, str], set[_Name]] = defaultdict(set)
-        self._keys: defaultdict[_Name, list[_Name]] = defaultdict(list)
+        self._lock = threading.Lock()
+        self._records: dict[tuple[str, str], Record] = {}  # in the order of their first claims
+        self._places: dict[tuple[str, str], int] = {}
+        self._shelves: defaultdict[tuple[str, bytes], Shelf] = defaultdict(Shelf)
+        self._found: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
         _log.warning("this ledger is in memory: its records do not survive this process")
 
     def now(self) -> Now:
@@ -53,80 +50,63 @@ class MemoryLedger:
 
     def claim(self, record: Record, after: Record | None, now: Now) -> Record:
         """Return the record that counts; see `Ledger.claim`."""
+        check(record)
         action = about(record)
-        stored_value(record)
         with self._lock:
-            counts = self._counts(action, record.turn)
-            if counts is not None and counts.state == "open":
-                if counts.lease >= now.earliest:
-                    return counts
-                return self._put(take_over(counts, record))
-            if counts is not None and (after is None or about(counts).id != about(after).id):
-                return counts
-            if counts is not None and counts.answer == "again":
-                stored = self._records[_name(counts)]
-                self._put(replace(stored, answer=None))
-            if record.turn is not None:
-                self._turns[_identity(action), record.turn].add(_name(record))
+            shelf = self._shelves[action.scope, action.identity]
+            if shelf.open is not None:
+                counts = self._records[action.scope, shelf.open]
+                expired = counts.lease < now.earliest
+                return self._put(take_over(counts, record)) if expired else counts
+            name = shelf.latest(record.turn)
+            if name is not None:
+                counts = self._records[action.scope, name]
+                if after is None or name != about(after).id:
+                    mine = shelf.is_of(record.turn, name)
+                    return replace(counts, turn=record.turn) if mine else counts
+                if counts.answer == "again":
+                    self._put(replace(counts, answer=None))
+            shelf.answered(record.turn, action.id)
             return self._put(record)
-
-    def _counts(self, action: Action, turn: str | None) -> Record | None:
-        """Find what answers a claim, in the order that `Ledger.claim` states."""
-        identity = _identity(action)
-        live = [self._records[name] for name in self._live[identity]]
-        for record in live:
-            if record.state == "open":
-                return record
-        mine = set[_Name]() if turn is None else self._turns[identity, turn]
-        ended, waiting = self._ended[identity], {_name(record) for record in live}
-        if not ended:
-            return None
-        hits = mine | waiting
-        name = next((name for name in reversed(ended) if name in hits), ended[-1])
-        found = self._records[name]
-        return replace(found, turn=turn) if name in mine else found
 
     def save(self, record: Record) -> bool:
         """Store it if it may be; see `Ledger.save`."""
-        stored_value(record)
+        check(record)
         with self._lock:
-            stored = self._records.get(_name(record))
+            stored = self._records.get((about(record).scope, about(record).id))
             if stored is None or not may_save(stored, record):
                 return False
             self._put(saved(stored, record))
             return True
 
     def _put(self, record: Record) -> Record:
-        """Keep a record and everything by which it is found."""
-        name, identity = _name(record), _identity(about(record))
-        before = self._records.get(name)
-        self._records[name] = record
-        if record.state != "open" and (before is None or before.state != record.state):
-            self._ended[identity] = [*(n for n in self._ended[identity] if n != name), name]
-        self._live[identity] = [n for n in self._live[identity] if n != name]
-        if is_live(record):
-            self._live[identity].append(name)
-        for use in (record.key, about(record).effect_id):
-            pass
-        if record.key is not None and name not in self._keys[name[0], record.key]:
-            self._keys[name[0], record.key].append(name)
+        """Keep a record, and all by which it is found."""
+        action = about(record)
+        scope, name = action.scope, action.id
+        before = self._records.get((scope, name))
+        self._records[scope, name] = record
+        self._places.setdefault((scope, name), len(self._places))
+        settled = before is not None and before.state != record.state
+        self._shelves[scope, action.identity].put(record, settled=settled)
+        if record.key is not None:
+            self._found[scope, "key", record.key].add(name)
+        if action.effect_id is not None:
+            self._found[scope, "effect", action.effect_id].add(name)
         return record
 
     def deliver(self, scope: str, action: str, turn: str | None) -> None:
         """Note that a caller of this turn has the result."""
         with self._lock:
             stored = self._records.get((scope, action))
-            if stored is None:
-                return
-            if turn is not None:
-                self._turns[_identity(about(stored)), turn].add((scope, action))
-            self._put(replace(stored, delivered=True))
+            if stored is not None and stored.state == "done":
+                self._shelves[scope, about(stored).identity].answered(turn, action)
+                self._put(replace(stored, delivered=True))
 
-    def renew(self, records: list[Record], lease: float) -> None:
+    def renew(self, records: builtins.list[Record], lease: float) -> None:
         """Move the leases of open records that their owners still hold."""
         with self._lock:
             for record in records:
-                stored = self._records.get(_name(record))
+                stored = self._records.get((about(record).scope, about(record).id))
                 if stored and stored.state == "open" and stored.owner == record.owner:
                     self._put(replace(stored, lease=lease))
 
@@ -134,3 +114,77 @@ class MemoryLedger:
         """Return one record by its id."""
         with self._lock:
             return self._records.get((scope, action))
+
+    def _place(self, record: Record) -> int:
+        return self._places[about(record).scope, about(record).id]
+
+    def find(
+        self, scope: str, *, key: str | None = None, effect_id: str | None = None
+    ) -> Record | None:
+        """Return the latest record that used the key, or that is tied to the effect."""
+        kind, what = one_of(key, effect_id)
+        with self._lock:
+            names = self._found.get((scope, kind, what), set())
+            found = [self._records[scope, name] for name in names]
+            if kind == "effect":
+                found = [record for record in found if about(record).effect_id == what]
+            return max(found, key=self._place, default=None)
+
+    def newer(self, scope: str, record: Record) -> bool:
+        """Whether another write to the record's resource was recorded after it."""
+        with self._lock:
+            for other in reversed(self._records.values()):
+                theirs = about(other)
+                if (theirs.scope, theirs.id) == (scope, about(record).id):
+                    return False
+                if (theirs.scope, theirs.resource) == (scope, about(record).resource):
+                    return True
+        return False
+
+    def list(
+        self, scope: str | None = None, state: str | None = None, older_than: float | None = None
+    ) -> builtins.list[Record]:
+        """Return records, the oldest first; see `Ledger.list`."""
+        with self._lock:
+            return [
+                record
+                for record in self._records.values()
+                if scope in (None, about(record).scope)
+                and state in (None, record.state)
+                and (older_than is None or record.claimed < older_than)
+            ]
+
+    def resolve(
+        self,
+        scope: str,
+        action: str,
+        answer: Answer,
+        *,
+        now: Now,
+        value: bytes | None = None,
+        final: bool = False,
+    ) -> Record:
+        """Store an operator's answer; see `Ledger.resolve`."""
+        with self._lock:
+            stored = self._records.get((scope, action))
+            if stored is None:
+                raise unknown(scope, action)
+            return self._put(resolved(stored, answer, now=now, value=value, final=final))
+
+    def prune(self, now: Now, keep_result: float = KEEP_RESULT) -> int:
+        """Drop results that a caller had and that are older than so many seconds.
+
+        The fact that it was done stays. Returns how many were dropped.
+        """
+        with self._lock:
+            stale = [r for r in self._records.values() if is_stale(r, now, keep_result)]
+            for record in stale:
+                self._put(replace(record, value=None))
+            return len(stale)
+
+    def health(self) -> builtins.list[Finding]:
+        """Say what a memory ledger is good for."""
+        return [Finding("durable", well=False, text="in memory: lost when the process ends")]
+
+    def close(self) -> None:
+        """Do nothing: the records are there as long as the ledger is."""

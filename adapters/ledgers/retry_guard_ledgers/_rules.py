@@ -20,25 +20,20 @@ class Finding:
     text: str
 
 
-def is_live(record: Record) -> bool:
-    """Whether any later call meets this record: it is open, or nobody has its result."""
-    return record.state == "open" or (record.state == "done" and not record.delivered)
-
-
 def saved(stored: Record, new: Record) -> Record:
-    """What is kept when a save of `new` was accepted.
+    """Return what is kept when a save of `new` was accepted.
 
-    Raises `LedgerError` where another key came without another generation.
+    Raises `LedgerError` for a new key without a new generation, unless it is done: a fact.
     """
-    if stored.state != "open" or stored.owner != new.owner:
+    forged = new.key != stored.key and new.generation == stored.generation
+    mine = stored.state == "open" and stored.owner == new.owner
+    if new.state == "done" and (forged or not mine):
         return replace(stored, state="done", value=new.value, settled_at=new.settled_at)
-    if new.key != stored.key and new.generation == stored.generation:
+    if forged:
         raise key_changed(new)
     ours, theirs = about(stored), about(new)
     kept = replace(ours, effect_id=theirs.effect_id, call_ids=theirs.call_ids)
-    return replace(
-        new, tool=stored.tool, turn=stored.turn, content=stored.content, about=kept
-    )
+    return replace(new, tool=stored.tool, turn=stored.turn, content=stored.content, about=kept)
 
 
 def key_changed(record: Record) -> LedgerError:
@@ -83,17 +78,29 @@ def unknown(scope: str, action: str) -> LedgerError:
     return LedgerError(f"no action {action!r} in scope {scope!r}: list what is recorded")
 
 
-def stored_value(record: Record) -> bytes | None:
-    """Return the value as it can be kept. Raises `TypeError` for anything but bytes or None."""
-    value = record.value
-    if value is None or isinstance(value, bytes):
-        return value
-    msg = f"a record's value must be in its stored form, bytes or None, not {type(value).__name__}"
-    raise TypeError(msg)
-
-
-def only_one(key: str | None, effect_id: str | None) -> None:
-    """Refuse a search by both or by neither."""
-    if (key is None) == (effect_id is None):
-        msg = "find by a key or by an effect's id: give exactly one of them"
+def check(record: Record) -> None:
+    """Raise `TypeError` for a record whose value is not in its stored form: bytes, or None."""
+    if record.value is not None and not isinstance(record.value, bytes):
+        kind = type(record.value).__name__
+        msg = f"a record's value must be in its stored form, bytes or None, not {kind}"
         raise TypeError(msg)
+
+
+def is_stale(record: Record, now: Now, keep_result: float) -> bool:
+    """Whether a result is kept for nobody: it is that old, and nobody still waits for it."""
+    wanted = record.state == "open" or (record.state == "done" and not record.delivered)
+    return (
+        record.value is not None and not wanted and now.earliest - record.settled_at > keep_result
+    )
+
+
+def one_of(key: str | None, effect_id: str | None) -> tuple[str, str]:
+    """Return what to search by. Raises `TypeError` for both or neither."""
+    match key, effect_id:
+        case str(), None:
+            return "key", key
+        case None, str():
+            return "effect", effect_id
+        case _:
+            msg = "find by a key or by an effect's id: give exactly one of them"
+            raise TypeError(msg)

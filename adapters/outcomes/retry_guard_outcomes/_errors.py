@@ -16,23 +16,33 @@ def of_exception(error: BaseException) -> NotExecuted | Unknown:
     caller itself handled, before it made this request, has to prove it too.
     """
     end = _alone(error)
-    if isinstance(end, Unknown) or _tries.method_of(error) in _tries.SAFE:
-        return Unknown(error) if end is None else Unknown(error, getattr(end, "hint", None))
-    rest, seen, proven = [(error, False)], set[tuple[int, bool]](), False
+    if isinstance(end, Unknown):
+        return end
+    reached = list(_reached(error))
+    covered = {id(one) for one, by_proof in reached if by_proof}
+    ends = [_alone(one) for one, _ in reached if id(one) not in covered]
+    proven = any(isinstance(other, NotExecuted) for other in ends)
+    doubted = any(isinstance(other, Unknown) for other in ends) or any(
+        _tries.earlier(one) is None for one, _ in reached
+    )
+    # What failed was a read: the write may have been made before it.
+    if doubted or not proven or _tries.method_of(error) in _tries.SAFE:
+        return Unknown(error)
+    return end or NotExecuted(error)
+
+
+def _reached(error: BaseException) -> Iterator[tuple[BaseException, bool]]:
+    """Yield the error, all that stands behind it, and whether a proof covers each."""
+    rest, seen = [(error, False)], set[tuple[int, bool]]()
     while rest:
-        other, covered = rest.pop()
-        if (id(other), covered) in seen:
+        one, by_proof = rest.pop()
+        if (id(one), by_proof) in seen:
             continue
-        seen.add((id(other), covered))
-        verdict = None if covered else _alone(other)
-        past = _tries.earlier(other)
-        if isinstance(verdict, Unknown) or past is None:
-            return Unknown(error)
-        proven = proven or verdict is not None
-        vouches = covered or verdict is not None
-        rest += [(e, False) for e in past]
-        rest += [(e, vouches and _tries.caught_by_library(e)) for e in _behind(other)]
-    return (end or NotExecuted(error)) if proven else Unknown(error)
+        seen.add((id(one), by_proof))
+        yield one, by_proof
+        vouches = by_proof or _nothing_sent(one)
+        rest += [(other, False) for other in _tries.earlier(one) or ()]
+        rest += [(other, vouches and _tries.caught_by_library(other)) for other in _behind(one)]
 
 
 def _alone(error: BaseException) -> NotExecuted | Unknown | None:
@@ -43,9 +53,9 @@ def _alone(error: BaseException) -> NotExecuted | Unknown | None:
         return None
     if "subprocess.CalledProcessError" in names(type(error)):
         return _raised(of_process(error, error), error)
+    if _nothing_sent(error):
+        return NotExecuted(error)
     match proof_of(type(error)):
-        case "nothing_sent":
-            return NotExecuted(error)
         case "as_its_cause":
             return None if _tries.counted(error) else Unknown(error)
         case "as_its_status":
@@ -53,8 +63,8 @@ def _alone(error: BaseException) -> NotExecuted | Unknown | None:
             return _raised(_http.of_answer(error if answer is None else answer, error), error)
         case "as_its_code":
             return _mcp.of_error(error)
-        case "unknown":
-            return NotExecuted(error) if _before_anything(error) else Unknown(error)
+        case "nothing_sent" | "unknown":
+            return Unknown(error)
 
 
 def _raised(end: Done | NotExecuted | Unknown, error: BaseException) -> NotExecuted | Unknown:
@@ -62,8 +72,10 @@ def _raised(end: Done | NotExecuted | Unknown, error: BaseException) -> NotExecu
     return Unknown(error) if isinstance(end, Done) else end
 
 
-def _before_anything(error: BaseException) -> bool:
-    """Whether it arose in a TLS handshake, or as a process was to be started."""
+def _nothing_sent(error: BaseException) -> bool:
+    """Whether it is of a kind that proves it, or arose in a TLS handshake or a start of a process."""
+    if proof_of(type(error)) == "nothing_sent":
+        return True
     if "ssl.SSLError" in names(type(error)):
         return _tries.passed(error, "ssl", "do_handshake")
     return isinstance(error, OSError) and _tries.raised_in(error, "subprocess", "_execute_child")

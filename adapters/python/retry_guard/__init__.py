@@ -31,4 +31,5 @@ __all__ = [
     "Unresolved",
     "UnresolvedError",
     "UsageError",
+    "load_contracts",
 ]

@@ -57,7 +57,7 @@ class Call:
         """The record as a claim would insert it now: leased, marked as sent, with its key."""
         lease = now.latest + site.policy.lease
         key = record.key if record.generation == 0 else None
-        record = replace(record, claimed=now.latest, lease=lease, sends=(now.latest,), key=key)
+        record = replace(record, claimed=now.latest, lease=lease, sends=(now.earliest,), key=key)
         return self.keyed(record, site)
 
     def keyed(self, record: Record, site: Site) -> Record:

@@ -112,6 +112,8 @@ class Driver:
         try:
             ok: bool = await self.hands.ledger(self.site.ledger.save, record)
         except LedgerError:
+            if hold:
+                raise
             ok = False
         return self.reply(record, ok)
 

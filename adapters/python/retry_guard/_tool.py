@@ -71,7 +71,7 @@ class Signature:
     def send(self, function: Callable[..., Any]) -> Callable[[dict[str, Any], dict[str, str]], Any]:
         """Return the send that calls the function with named arguments."""
 
-        def call(arguments: dict[str, Any], extra: dict[str, str]) -> Any:  # noqa: ANN401 - the tool's own type
+        def call(arguments: dict[str, Any], extra: dict[str, str]) -> Any:
             rest = {**arguments, "extra": extra} if self._extra else dict(arguments)
             kind = inspect.Parameter.POSITIONAL_ONLY
             first = [rest.pop(name) for name in self._kinds if self._kinds[name] is kind]

@@ -1,7 +1,15 @@
 """The agent that makes a new key for each try."""
 
-from retry_guard_sandbox.agents._moves import TRIES, Heard, Moves, Pursuit, Sight, ToolCall
-from retry_guard_sandbox.agents._moves import follow, heard
+from retry_guard_sandbox.agents._moves import (
+    TRIES,
+    Heard,
+    Moves,
+    Pursuit,
+    Sight,
+    ToolCall,
+    follow,
+    heard,
+)
 
 
 def new_key(sight: Sight) -> Moves:

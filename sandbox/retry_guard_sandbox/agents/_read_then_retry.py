@@ -3,8 +3,16 @@
 from collections.abc import Generator
 
 from retry_guard_sandbox._http import Json
-from retry_guard_sandbox.agents._moves import TRIES, Heard, Moves, Pursuit, Sight, ToolCall
-from retry_guard_sandbox.agents._moves import follow, heard
+from retry_guard_sandbox.agents._moves import (
+    TRIES,
+    Heard,
+    Moves,
+    Pursuit,
+    Sight,
+    ToolCall,
+    follow,
+    heard,
+)
 
 
 def read_then_retry(sight: Sight) -> Moves:

@@ -1,7 +1,15 @@
 """The agent that repeats a call until it gets an answer."""
 
-from retry_guard_sandbox.agents._moves import TRIES, Heard, Moves, Pursuit, Sight, ToolCall
-from retry_guard_sandbox.agents._moves import follow, heard
+from retry_guard_sandbox.agents._moves import (
+    TRIES,
+    Heard,
+    Moves,
+    Pursuit,
+    Sight,
+    ToolCall,
+    follow,
+    heard,
+)
 
 
 def retry(sight: Sight) -> Moves:

@@ -38,7 +38,7 @@ class Keys:
             return None
         different = _first_difference(entry.request, request)
         if different is not None:
-            message = f"the idempotency key was used before with another value of {different}"
+            message = f"this idempotency key was used with different parameters: {different}"
             return refusal(422, "idempotency_key_reused", message, param=different)
         if entry.response is None:
             message = "a request with this idempotency key is still running"

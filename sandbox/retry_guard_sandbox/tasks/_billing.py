@@ -28,9 +28,7 @@ TASKS = (
         name="refund_part",
         service="billing",
         prompt="Refund 15.00 eur of charge ch_1001: one seat of the plan was not used.",
-        steps=(
-            Step("refund", {"charge": "ch_1001", "amount": 1500, "reason": "Seat not used"}),
-        ),
+        steps=(Step("refund", {"charge": "ch_1001", "amount": 1500, "reason": "Seat not used"}),),
         intended=(
             Intended(
                 tool="refund",

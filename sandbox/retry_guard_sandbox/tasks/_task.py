@@ -15,7 +15,7 @@ class Ref:
     step: int
     path: tuple[str | int, ...] = ("id",)
 
-    def of(self, result: Any) -> Any:
+    def of(self, result: Any) -> Any:  # noqa: ANN401 - any place in a JSON document
         """Return the value; raises `LookupError` where the result has none."""
         for part in self.path:
             result = result[part]
@@ -100,7 +100,7 @@ class Task:
     def _agree(self, wanted: Mapping[str, Any], given: Json, effects: Effects) -> bool:
         return all(self._is(value, given.get(name), effects) for name, value in wanted.items())
 
-    def _is(self, wanted: Any, given: Any, effects: Effects) -> bool:
+    def _is(self, wanted: object, given: object, effects: Effects) -> bool:
         if isinstance(wanted, Made):
             return any(given == effect.id for effect in self.made(wanted.write, effects))
-        return bool(wanted == given)
+        return wanted == given

@@ -1,0 +1,174 @@
+"""`retry-guard ab`: the sandbox with the guard off and on, side by side."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from retry_guard_sandbox import Grid, Report, Row
+
+USAGE = 2
+"""The exit code for bad input."""
+
+WIDTH = 120
+"""Columns of the table where the output is no terminal."""
+
+_EPILOG = """\
+example:
+  retry-guard ab --faults late_commit,redelivery --contracts native --json rows.jsonl
+
+exit codes:
+  0  pass
+  1  block: the guard sent a duplicate or harmed a cell, or something was claimed done under it
+     that was not exactly once
+  2  bad input
+  3  inconclusive: an episode broke, or an arm is missing
+"""
+
+_LISTS = {
+    "contracts": "contract variants",
+    "faults": "what goes wrong with each write",
+    "attempts_hit": "how many attempts of each write a fault hits: 1, 2, all",
+    "services": "the services whose tasks are done",
+    "agents": "the scripted agents that do them",
+    "conditions": "the arms",
+    "operators": "who answers when a write is handed over",
+}
+
+
+def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command and its options."""
+    parser = subparsers.add_parser(
+        "ab",
+        help="run the fault sandbox with the guard off and on, and compare",
+        description="Run scripted agents against faulty services, with the guard off and on, and "
+        "count what really happened. List options take names separated by commas, or `all`; the "
+        "names are listed where one of them is not known.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    for name, what in _LISTS.items():
+        option = "operator" if name == "operators" else name.replace("_", "-")
+        parser.add_argument(f"--{option}", dest=name, metavar="NAMES", help=what)
+    parser.add_argument(
+        "--seeds", type=int, default=3, metavar="N", help="draws of each cell (default 3)"
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=_cores(), metavar="N", help="processes (default: one per core)"
+    )
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="write one line of JSON for each logical write"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the grid, print the table; return the exit code."""
+    from retry_guard_sandbox import GridError, report
+
+    if args.jobs < 1:
+        return _refuse(f"--jobs {args.jobs}: give at least 1")
+    try:
+        grid = _grid(args)
+    except GridError as error:
+        return _refuse(str(error))
+    with ExitStack() as stack:
+        lines = None
+        if args.json is not None:
+            try:
+                lines = stack.enter_context(args.json.open("w", encoding="utf-8", newline="\n"))
+            except OSError as error:
+                return _refuse(f"--json {args.json}: {error.strerror}; name a file to write")
+        result = report(_written(_rows(grid, args.jobs), lines))
+    _print(result)
+    return result.exit_code
+
+
+def _grid(args: argparse.Namespace) -> Grid:
+    """Return the grid that was asked for; raises `GridError`."""
+    from retry_guard_sandbox import CHOICES, Grid
+
+    given: dict[str, tuple[str, ...]] = {}
+    for name in _LISTS:
+        text: str | None = getattr(args, name)
+        if text is not None:
+            names = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+            every = names == ("all",) and "all" not in CHOICES[name]
+            given[name] = CHOICES[name] if every else names
+    return Grid(**given, seeds=args.seeds)
+
+
+def _rows(grid: Grid, jobs: int) -> Iterator[Row]:
+    """Yield the rows, with a progress bar where a person looks on."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    from retry_guard_sandbox import run_all
+
+    specs, console = grid.specs(), Console(stderr=True)
+    columns = (BarColumn(), MofNCompleteColumn(), "episodes", TimeRemainingColumn())
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        advance: Callable[[int], None] = partial(bar.advance, bar.add_task("", total=len(specs)))
+        yield from run_all(specs, jobs=jobs, progress=advance)
+
+
+def _written(rows: Iterator[Row], file: TextIO | None) -> Iterator[Row]:
+    """Hand the rows on, and write each to the file, if there is one."""
+    for row in rows:
+        if file is not None:
+            file.write(row.to_json() + "\n")
+        yield row
+
+
+def _print(result: Report) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    from retry_guard_sandbox import COLUMNS, HEADING
+
+    console = Console(highlight=False, emoji=False, markup=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, emoji=False, markup=False, width=WIDTH)
+    table = Table(*COLUMNS, box=SIMPLE_HEAD, padding=(0, 1))
+    for column in table.columns[2:]:
+        column.justify = "right"
+    before = None
+    for line in result.lines:
+        if before not in (None, line.contract):
+            table.add_section()
+        before = line.contract
+        table.add_row(*line.texts())
+    console.print(HEADING)
+    console.print(table)
+    for title, items in (
+        ("Cells that the guard harmed (off exactly once, on not)", result.harmed),
+        ("Duplicates that remain with the guard", result.remaining),
+        ("Found", result.findings),
+    ):
+        console.print(f"{title}:{'' if items else ' none'}")
+        for item in items:
+            console.print(f"  {item}", soft_wrap=True)
+    console.print(f"Verdict: {result.verdict}")
+
+
+def _refuse(message: str) -> int:
+    print(f"retry-guard ab: {message}", file=sys.stderr)
+    return USAGE
+
+
+def _cores() -> int:
+    """Return the processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

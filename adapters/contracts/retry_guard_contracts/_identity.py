@@ -1,0 +1,152 @@
+"""Which action a call is: two keyed digests, of what names the effect and of the rest."""
+
+import hmac
+from collections.abc import Mapping
+from typing import Any, NamedTuple, cast
+from unicodedata import normalize
+
+from retry_guard_contracts._arguments import check_arguments
+from retry_guard_contracts._canonical import canonical
+from retry_guard_contracts._errors import ArgumentError
+from retry_guard_contracts._normal import normal
+from retry_guard_contracts._paths import DROP, MISSING, Path, change, find, parse_path
+from retry_guard_contracts._schema import Contract
+from retry_guard_contracts._secrets import seal, sealed_paths
+from retry_guard_contracts._values import check_depth
+
+SCHEME = 1
+"""Version of the canonical form, the normalisers and what goes into an identity.
+
+A change to any of them needs a new version, since records keep the identity of their own.
+"""
+
+
+class Identity(NamedTuple):
+    """What names the effect, and what does not; both HMAC-SHA256, 32 bytes."""
+
+    identity: bytes
+    content: bytes
+
+
+def identify(
+    contract: Contract,
+    arguments: Mapping[str, Any],
+    *,
+    scope: str,
+    secret: bytes,
+    ordinal: int = 0,
+) -> Identity:
+    """Return the digests of a call.
+
+    The identity covers scope, server, what the tool writes, the fields that name the effect
+    (without `identity`: all arguments) and, where equal calls each count, the ordinal. Omitted,
+    null and default are one, at every depth of objects. The key and volatile fields never count.
+    The content covers the remaining arguments where `identity` is given, else nothing.
+
+    Raises:
+        ArgumentError: the arguments are no mapping, or have no canonical form.
+    """
+    named, rest = split(contract, arguments)
+    place = ["resource", contract.resource] if contract.resource else _own_place(contract)
+    count = ordinal if contract.twins == "count" else None
+    head = canonical([SCHEME, "identity", scope, place, count], "scope")
+    tail = canonical([SCHEME, "content"])
+    return Identity(_digest(secret, head, named), _digest(secret, tail, rest))
+
+
+def differing(
+    contract: Contract,
+    recorded: Mapping[str, Any],
+    given: Mapping[str, Any],
+    secret: bytes | None = None,
+) -> tuple[str, ...]:
+    """Return the names of the fields in which two calls differ, sorted.
+
+    Where the recorded secrets are sealed, `secret` is what they were sealed with; without it
+    they are not compared.
+
+    Raises:
+        ArgumentError: as for `identify`.
+    """
+    sealed = sealed_paths(contract, recorded)
+    if sealed and secret is not None:
+        given = seal(contract, given, secret)
+    elif sealed:
+        recorded, given = _without(recorded, sealed), _without(given, sealed)
+    first, second = ({**a, **b} for a, b in (split(contract, recorded), split(contract, given)))
+    return tuple(sorted(name for name in first | second if first.get(name) != second.get(name)))
+
+
+def split(
+    contract: Contract, arguments: Mapping[str, Any]
+) -> tuple[dict[str, bytes], dict[str, bytes]]:
+    """Return the normal forms of the fields that name the effect, and of the rest, by name."""
+    held = _counted(contract, arguments)
+    if contract.identity is None:
+        return {name: canonical(value, f"arguments.{name}") for name, value in held.items()}, {}
+    named: dict[str, bytes] = {}
+    rest: object = held
+    for text, kind in contract.identity.items():
+        path = parse_path(text)
+        value = find(held, path, None)
+        if value is not MISSING:
+            named[text] = normal(kind, value, f"arguments.{text}")
+        rest = change(rest, path, lambda _: DROP)
+    others = cast("dict[str, object]", rest)
+    return named, {name: canonical(value, f"arguments.{name}") for name, value in others.items()}
+
+
+def _counted(contract: Contract, arguments: Mapping[str, Any]) -> dict[str, object]:
+    """The arguments that count: no key, no volatile ones, nothing that says what omission says."""
+    held: object = check_arguments(arguments)
+    ignored = [parse_path(path) for path in contract.volatile]
+    if contract.key is not None and not contract.key.carried:
+        ignored.append(parse_path(contract.key.param))
+    held = _without_nulls(held, 0)
+    for path in ignored:
+        held = change(held, path, lambda _: DROP)
+    for text, default in contract.defaults.items():
+        held = _without_default(contract, held, text, default)
+    return cast("dict[str, object]", held)
+
+
+def _without_default(contract: Contract, held: object, text: str, default: object) -> object:
+    kind = (contract.identity or {}).get(text, "exact")
+    same = normal(kind, default, f"defaults.{text}")
+    place = f"arguments.{text}"
+    return change(
+        held, parse_path(text), lambda value: DROP if normal(kind, value, place) == same else value
+    )
+
+
+def _without_nulls(value: object, depth: int) -> object:
+    check_depth(depth, "arguments")
+    if type(value) is dict:
+        held = cast("dict[str, object]", value)
+        names = {normalize("NFC", name) if type(name) is str else name for name in held}
+        if len(names) < len(held):
+            raise ArgumentError("arguments: two keys are the same in NFC; keep one of them")
+        return {
+            normalize("NFC", name) if type(name) is str else name: _without_nulls(item, depth + 1)
+            for name, item in held.items()
+            if item is not None
+        }
+    if type(value) in (list, tuple):
+        return [_without_nulls(item, depth + 1) for item in cast("list[object]", value)]
+    return value
+
+
+def _without(arguments: Mapping[str, Any], paths: list[Path]) -> dict[str, Any]:
+    held: object = dict(arguments)
+    for path in paths:
+        held = change(held, path, lambda _: DROP)
+    return cast("dict[str, Any]", held)
+
+
+def _own_place(contract: Contract) -> list[str | None]:
+    return ["tool", contract.server, contract.tool]
+
+
+def _digest(secret: bytes, head: bytes, fields: dict[str, bytes]) -> bytes:
+    body = canonical(dict(fields), "arguments")
+    return hmac.digest(secret, head + body, "sha256")

@@ -1,0 +1,102 @@
+"""The key under which a server recognises a repeat: made, found, and put on the wire."""
+
+import hmac
+import secrets
+from collections.abc import Mapping
+from typing import Any, cast
+from uuid import UUID
+
+from retry_guard_contracts._canonical import canonical
+from retry_guard_contracts._document import document
+from retry_guard_contracts._errors import ArgumentError
+from retry_guard_contracts._paths import MISSING, find, parse_path, put
+from retry_guard_contracts._schema import Contract
+
+
+def make_key(
+    contract: Contract,
+    *,
+    secret: bytes,
+    scope: str,
+    identity: bytes,
+    turn: str | None,
+    ordinal: int,
+    generation: int,
+) -> str:
+    """Return a key for one generation of an action, that nobody without the secret can guess.
+
+    With a turn it is derived, so a caller that has lost the record asks with the same key;
+    without one it is random.
+    """
+    named = [contract.server, contract.tool, scope, identity, turn, ordinal, generation]
+    data = canonical(["key", *named], "turn")
+    digest = secrets.token_bytes(32) if turn is None else hmac.digest(secret, data, "sha256")
+    stated = contract.key
+    if stated is None or stated.format == "uuid":
+        return str(UUID(bytes=digest[:16], version=4))
+    return digest.hex()[: stated.max_length]
+
+
+def caller_key(contract: Contract, arguments: Mapping[str, Any]) -> str | None:
+    """Return the key that the caller chose; None if the tool takes none there, or it is blank.
+
+    Raises:
+        ArgumentError: it is neither text nor a UUID.
+    """
+    if contract.key is None or contract.key.carried:
+        return None
+    value = find(arguments, parse_path(contract.key.param))
+    if isinstance(value, UUID):
+        return str(value)
+    if value is MISSING or value is None:
+        return None
+    if not isinstance(value, str):
+        raise ArgumentError(f"arguments.{contract.key.param}: a key must be text")
+    return value if value.strip() else None
+
+
+def place_key(
+    contract: Contract, arguments: Mapping[str, Any], key: str
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the arguments with the key in its place, and the key where it travels beside them.
+
+    The second part is `{"header:NAME": key}` or `{"meta:NAME": key}`, else empty.
+    """
+    if contract.key is None:
+        return dict(arguments), {}
+    if contract.key.carried:
+        return dict(arguments), {contract.key.param: key}
+    placed = put(dict(arguments), parse_path(contract.key.param), key)
+    return cast("dict[str, Any]", placed), {}
+
+
+def key_ignored(contract: Contract, result: object) -> bool:
+    """Whether a response lacks the declared sign that the key was honoured.
+
+    Null, false, 0 and blank text are no sign, nor are the words `false`, `no` and `0`.
+    """
+    if contract.key is None or contract.key.ack is None:
+        return False
+    kind, _, name = contract.key.ack.partition(":")
+    value = _header(result, name) if kind == "header" else _in_result(result, contract.key.ack)
+    if isinstance(value, str):
+        return value.strip().lower() in ("", "false", "no", "0")
+    return value is MISSING or not value
+
+
+def _in_result(result: object, path: str) -> object:
+    try:
+        return find(document(result), parse_path(path))
+    except ValueError:
+        return MISSING
+
+
+def _header(result: object, name: str) -> object:
+    if isinstance(result, Mapping):
+        headers = cast("Mapping[str, object]", result).get("headers")
+    else:
+        headers = getattr(result, "headers", None)
+    if not isinstance(headers, Mapping):
+        return MISSING
+    items = cast("Mapping[str, object]", headers).items()
+    return next((value for key, value in items if str(key).lower() == name.lower()), MISSING)

@@ -1,0 +1,72 @@
+"""Arguments that are never stored: a keyed hash stands in for each."""
+
+import hmac
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, cast
+
+from retry_guard_contracts._encoding import encode
+from retry_guard_contracts._errors import ArgumentError
+from retry_guard_contracts._paths import Path, change, find, parse_path
+from retry_guard_contracts._schema import Contract
+
+_MARK = "$sealed"
+
+
+def seal(contract: Contract, arguments: Mapping[str, Any], secret: bytes) -> dict[str, Any]:
+    """Return a copy in which a keyed hash stands for each secret field. Omitted ones stay so.
+
+    Raises:
+        ArgumentError: a secret value has no stored form.
+    """
+    held: object = dict(arguments)
+    for text in contract.secret:
+        held = change(held, parse_path(text), partial(_mark, text, secret))
+    return cast("dict[str, Any]", held)
+
+
+def unseal(
+    contract: Contract, sealed: Mapping[str, Any], given: Mapping[str, Any], secret: bytes
+) -> dict[str, Any] | None:
+    """Return the recorded arguments, their secrets taken from a caller's.
+
+    None if a secret is missing there, or is not to the byte what was recorded.
+    """
+    held: object = dict(sealed)
+    for text in contract.secret:
+        values: list[object] = []
+        change(given, parse_path(text), values.append)
+        values.reverse()
+        held = change(held, parse_path(text), partial(_opened, text, secret, values))
+    opened = cast("dict[str, Any]", held)
+    return None if sealed_paths(contract, opened) else opened
+
+
+def sealed_paths(contract: Contract, arguments: Mapping[str, Any]) -> list[Path]:
+    """Return the paths of the secret fields that are sealed in recorded arguments."""
+    paths = [parse_path(text) for text in contract.secret]
+    return [path for path in paths if is_sealed(find(arguments, path, None))]
+
+
+def is_sealed(value: object) -> bool:
+    """Whether a hash stands here for a secret value (or for one in a list of them)."""
+    if isinstance(value, list):
+        return any(is_sealed(item) for item in cast("list[object]", value))
+    return isinstance(value, dict) and list(cast("dict[str, object]", value)) == [_MARK]
+
+
+def _mark(text: str, secret: bytes, value: object) -> dict[str, str]:
+    data = encode([text, value], f"arguments.{text}")
+    return {_MARK: hmac.digest(secret, b"seal:" + data, "sha256").hex()}
+
+
+def _opened(text: str, secret: bytes, values: list[object], mark: object) -> object:
+    """The next of the caller's values, if the mark is its hash; else the mark."""
+    if not values:
+        return mark
+    value = values.pop()
+    try:
+        same = is_sealed(mark) and _mark(text, secret, value) == mark
+    except ArgumentError:
+        return mark
+    return value if same else mark

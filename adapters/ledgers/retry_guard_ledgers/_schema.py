@@ -1,0 +1,41 @@
+"""The tables of a SQLite ledger.
+
+`live`: any later call meets the record: it is open, or done and nobody has the result.
+`n`: its place among the ended ones of its scope and identity; NULL: it is open.
+"""
+
+APPLICATION_ID = 0x52475244
+VERSION = 1
+
+CREATE = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
+CREATE TABLE records (
+  seq INTEGER PRIMARY KEY, n INTEGER, live INTEGER NOT NULL,
+  scope TEXT NOT NULL, identity BLOB NOT NULL, id TEXT NOT NULL, state TEXT NOT NULL,
+  owner TEXT NOT NULL, claimed REAL NOT NULL, lease REAL NOT NULL, delivered INTEGER NOT NULL,
+  turn TEXT, tool TEXT NOT NULL, resource TEXT NOT NULL, ordinal INTEGER NOT NULL,
+  content BLOB NOT NULL, generation INTEGER NOT NULL, key TEXT, fresh INTEGER NOT NULL,
+  sends TEXT NOT NULL, tries INTEGER NOT NULL, ended REAL, seen TEXT, read_at REAL,
+  settled_at REAL NOT NULL, asked_at REAL, answer TEXT, effect_id TEXT, call_ids TEXT NOT NULL,
+  contract TEXT NOT NULL, scheme INTEGER NOT NULL, value BLOB, arguments BLOB NOT NULL,
+  CHECK ((n IS NULL) = (state = 'open')),
+  CHECK (live = (state = 'open' OR (state = 'done' AND NOT delivered)))
+);
+CREATE UNIQUE INDEX by_id ON records (id, scope);
+CREATE UNIQUE INDEX one_open ON records (scope, identity, ifnull(n, 0)) WHERE live = 1;
+CREATE UNIQUE INDEX as_ended ON records (scope, identity, n) WHERE n IS NOT NULL;
+CREATE INDEX by_turn ON records (scope, identity, turn, n)
+  WHERE n IS NOT NULL AND turn IS NOT NULL;
+CREATE INDEX by_key ON records (scope, key) WHERE key IS NOT NULL;
+CREATE INDEX by_effect ON records (scope, effect_id) WHERE effect_id IS NOT NULL;
+CREATE TABLE answers (
+  scope TEXT, identity BLOB, turn TEXT, seq INTEGER, PRIMARY KEY (scope, identity, turn, seq)
+) WITHOUT ROWID;
+CREATE TABLE former_keys (
+  scope TEXT, key TEXT, seq INTEGER, PRIMARY KEY (scope, key, seq)
+) WITHOUT ROWID;
+CREATE TRIGGER keep_key AFTER UPDATE OF key ON records
+WHEN old.key IS NOT NULL AND old.key IS NOT new.key BEGIN
+  INSERT OR IGNORE INTO former_keys VALUES (old.scope, old.key, old.seq);
+END;
+"""

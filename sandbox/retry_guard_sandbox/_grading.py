@@ -1,0 +1,125 @@
+"""Grading: from the ledger of effects and the task, whatever anybody said."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from retry_guard_sandbox._conditions import Escalation
+from retry_guard_sandbox._effects import Effect, Effects
+from retry_guard_sandbox._rows import OutcomeName
+from retry_guard_sandbox._wire import Seen
+from retry_guard_sandbox.services import SERVICES
+from retry_guard_sandbox.tasks import Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grade:
+    """What became of one intended write; the fields are those of `Row`."""
+
+    write: int
+    tool: str
+    effects: int
+    executed_sends: int
+    intended: int
+    outcome: OutcomeName
+    escalated: bool
+    escalation_needed: bool
+    calls: int
+    seconds: float
+
+
+def grade(
+    task: Task,
+    effects: Effects,
+    seen: Sequence[Seen],
+    escalations: Sequence[Escalation],
+    ended: float,
+) -> list[Grade]:
+    """Return the grade of each intended write, and of each tool that made effects unasked."""
+    owners = [_owner(task, effects, exchange) for exchange in seen]
+    grades = [
+        _grade(task, write, effects, escalations, _course(write, seen, owners, ended))
+        for write in range(len(task.intended))
+    ]
+    return grades + _strays(task, effects)
+
+
+def _grade(
+    task: Task,
+    write: int,
+    effects: Effects,
+    escalations: Sequence[Escalation],
+    course: tuple[int, float],
+) -> Grade:
+    wanted, made = task.intended[write], task.made(write, effects)
+    handed = [e for e in escalations if task.is_about(write, e.tool, e.arguments, effects)]
+    calls, seconds = course
+    return Grade(
+        write=write,
+        tool=wanted.tool,
+        effects=len(made),
+        executed_sends=len({effect.send for effect in made}),
+        intended=wanted.count,
+        outcome=_outcome(task, write, made, effects),
+        escalated=bool(handed),
+        escalation_needed=bool(handed) and all(e.needed for e in handed),
+        calls=calls,
+        seconds=seconds,
+    )
+
+
+def _outcome(task: Task, write: int, made: Sequence[Effect], effects: Effects) -> OutcomeName:
+    count = task.intended[write].count
+    if len(made) != count:
+        return "duplicate" if len(made) > count else "omission"
+    right = all(task.as_intended(write, effect, effects) for effect in made)
+    return "exactly_once" if right else "divergent"
+
+
+def _owner(task: Task, effects: Effects, exchange: Seen) -> int | None:
+    """Return the intended write that a request was about; None: it was no write."""
+    request = exchange.request
+    writes = range(len(task.intended))
+    return next(
+        (w for w in writes if task.is_about(w, request.tool, request.arguments, effects)), None
+    )
+
+
+def _course(
+    write: int, seen: Sequence[Seen], owners: Sequence[int | None], ended: float
+) -> tuple[int, float]:
+    """Return the requests in the course of a write, and how long that took.
+
+    A write's course begins with its first request and ends where another's begins, or with the
+    episode. A task's writes are done one after the other; reads belong to the one before them.
+    """
+    if write not in owners:
+        return 0, 0.0
+    first = owners.index(write)
+    others = (i for i, owner in enumerate(owners) if i > first and owner not in (write, None))
+    last = next(others, len(seen))
+    end = ended if last == len(seen) else seen[last].begun
+    return last - first, round(end - seen[first].begun, 3)
+
+
+def _strays(task: Task, effects: Effects) -> list[Grade]:
+    """Grade the effects that no intended write accounts for, by tool."""
+    known = {e.id for w in range(len(task.intended)) for e in task.made(w, effects)}
+    grades: list[Grade] = []
+    for tool in SERVICES[task.service].tools:
+        stray = [effect for effect in effects.of(tool.name) if effect.id not in known]
+        if stray:
+            grades.append(
+                Grade(
+                    write=-1,
+                    tool=tool.name,
+                    effects=len(stray),
+                    executed_sends=len({effect.send for effect in stray}),
+                    intended=0,
+                    outcome="divergent",
+                    escalated=False,
+                    escalation_needed=False,
+                    calls=0,
+                    seconds=0.0,
+                )
+            )
+    return grades

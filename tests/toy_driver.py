@@ -1,0 +1,182 @@
+"""A toy driver: one caller, stepped by hand, turn by turn, on a virtual clock."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from types import ModuleType
+
+import retry_guard_core
+from retry_guard_core import End, Policy, Record, Reply, Step, Terms
+
+from toy_ledger import About, ToyLedger, about
+from toy_world import SEND, Effect, World
+
+LEASE = 30.0
+POLICY = Policy(
+    attempts=2,
+    fresh_sends=1,
+    backoff=1.0,
+    deadline=60.0,
+    send_timeout=5.0,
+    skew=1.0,
+    poll=40.0,
+)
+
+Operator = Callable[[World, Record], Record | None]
+
+
+def attribute(found: list[Effect], *, exclusive: bool) -> str:
+    """What a look shows: ours only where nobody else could have made it."""
+    if len(found) > 1:
+        return "several"
+    if not found:
+        return "absent"
+    return "ours" if exclusive else "foreign"
+
+
+class Caller:
+    """One guarded call. `ready`: when it can go on. `stopped`: it crashed."""
+
+    def __init__(
+        self,
+        name: str,
+        world: World,
+        ledger: ToyLedger,
+        *,
+        turn: str | None = "t1",
+        content: bytes = b"",
+        arguments: str = "",
+        policy: Policy = POLICY,
+        terms: Terms | None = None,
+        operator: Operator | None = None,
+        core: ModuleType = retry_guard_core,
+        attribute: Callable[..., str] = attribute,
+    ) -> None:
+        named = About("scope", "identity", arguments=arguments)
+        self.name, self.world, self.ledger = name, world, ledger
+        self.terms, self.operator, self.attribute = terms or world.terms, operator, attribute
+        self.call = Record(
+            tool=self.terms.tool,
+            turn=turn,
+            content=content,
+            owner=name,
+            claimed=world.now,
+            lease=world.now,
+            sends=(world.now,),
+            about=named,
+        )
+        self.engine = core.guarded(self.call, self.terms, policy)
+        self.step: Step | None = next(self.engine)
+        self.record, self.end = self.call, None
+        self.flight: End | None = None
+        self.ready, self.claims, self.asked, self.delivered = world.now, 0, 0, False
+        self.stopped = self.suspended = False
+
+    @property
+    def finished(self) -> bool:
+        return self.stopped or (self.step is None and self.delivered)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the ledger says that it holds an open record."""
+        records = self.ledger.records.values()
+        return any(r.owner == self.name and r.state == "open" for r in records)
+
+    def go(self) -> None:
+        """Take one turn: perform the pending step, up to the next that others could notice."""
+        self.suspended = False
+        self.world.pass_until(self.ready)
+        if self.step is None:
+            return self.deliver()
+        if self.step.do == "send" and self.flight is None:
+            return self.begin_send(self.step.record)
+        if self.step.do == "wait":
+            self.answer((self.world.moment(), self.step.record, True, End("unknown")))
+            return self.go()
+        return self.answer(self.perform(self.step))
+
+    def answer(self, reply: Reply) -> None:
+        self.record = reply[1]
+        try:
+            self.step = self.engine.send(reply)
+        except StopIteration as stop:
+            self.step, self.end = None, stop.value
+        else:
+            wait = self.step.wait if self.step.do == "wait" else 0.0
+            self.ready = self.world.now + wait
+
+    def begin_send(self, record: Record) -> None:
+        """Look at the lease; then the request leaves with the recorded arguments."""
+        if self.world.now >= record.lease:
+            self.flight = End("not_executed", "lease lost")
+            return
+        action = about(record)
+        self.flight = self.world.send(action.id, record.key, action.arguments)
+        self.ready = self.world.now + SEND
+
+    def perform(self, step: Step) -> Reply:
+        now, record, ok, end = self.world.moment(), step.record, True, End("unknown")
+        match step.do:
+            case "claim":
+                record = self.ledger.claim(self.stamped(record), step.detail, now)
+            case "save":
+                record, ok = self.saved(record, hold=step.hold)
+            case "send":
+                end, self.flight = self.flight or end, None
+            case "read":
+                record = self.looked(record)
+            case "ask":
+                self.asked += 1
+                given = self.operator(self.world, record) if self.operator else None
+                ok = given is not None
+                record = given or replace(record, answer=None, asked_at=now.latest)
+            case "wait":
+                raise AssertionError("a wait is no step of its own")
+        return now, record, ok, end
+
+    def stamped(self, record: Record) -> Record:
+        """The record as a claim would insert it now."""
+        self.claims += 1
+        now, action = self.world.now, about(record)._replace(id=f"{self.name}{self.claims}")
+        record = replace(record, claimed=now, lease=now + LEASE, sends=(now,), about=action)
+        return self.keyed(replace(record, key=None))
+
+    def keyed(self, record: Record) -> Record:
+        if not self.terms.keyed or record.key is not None:
+            return record
+        return replace(record, key=f"{about(record).id}/{record.generation}")
+
+    def saved(self, record: Record, *, hold: bool) -> tuple[Record, bool]:
+        now = self.world.now
+        settled = record.settled_at if record.state == "open" else now
+        record = replace(record, lease=now + LEASE if hold else now, settled_at=settled)
+        record = self.keyed(record)
+        return record, self.ledger.save(record)
+
+    def looked(self, record: Record) -> Record:
+        """The record with what the read-back shows; what another action made is left out."""
+        others = (r for r in self.ledger.records.values() if about(r).id != about(record).id)
+        tied = {r.value for r in others if r.state == "done"}
+        found = [e for e in self.world.visible(record.sends[0]) if e.value not in tied]
+        seen = self.attribute(found, exclusive=self.world.exclusive)
+        value = found[0].value if seen == "ours" else record.value
+        return replace(record, seen=seen, read_at=self.world.now, value=value)
+
+    def deliver(self) -> None:
+        self.delivered = True
+        if self.end is not None and self.end.kind == "done":
+            self.ledger.deliver(self.record, self.call.turn)
+
+    def beat(self) -> None:
+        """Renew the lease, as the heartbeat of a live process does."""
+        if not (self.stopped or self.suspended):
+            self.ledger.renew(self.name, self.world.now + LEASE)
+
+    def run(self) -> End:
+        """Take turns until the call has its answer and it is handed over."""
+        for _ in range(500):
+            if self.finished:
+                break
+            self.go()
+            self.beat()
+        assert self.end is not None, f"{self.name} never ends"
+        return self.end
