@@ -1,8 +1,9 @@
 """The real HTTP clients that tests use, each as a function that makes one request."""
 
 import asyncio
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import aiohttp
 import httpx
@@ -10,126 +11,76 @@ import httpx2
 import requests
 import urllib3
 
-
-class Client(Protocol):
-    """Make one request and return the client's own response, or raise its own exception."""
-
-    def __call__(
-        self,
-        method: str,
-        url: str,
-        body: Mapping[str, Any] | None = None,
-        headers: Mapping[str, str] | None = None,
-        *,
-        timeout: float = 10.0,
-        redirects: bool = False,
-    ) -> Any: ...
+Reply: TypeAlias = Any
+"""A client's own response; each has its own class."""
 
 
-def with_httpx(
-    method: str,
-    url: str,
-    body: Mapping[str, Any] | None = None,
-    headers: Mapping[str, str] | None = None,
-    *,
-    timeout: float = 10.0,
-    redirects: bool = False,
-) -> Any:
-    return httpx.request(
-        method, url, json=body, headers=headers, timeout=timeout, follow_redirects=redirects
-    )
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked for. `limit`: seconds to connect, and to wait for the answer."""
+
+    method: str
+    url: str
+    body: Mapping[str, Any] | None = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    limit: float = 10.0
+    redirects: bool = False
 
 
-def with_httpx2(
-    method: str,
-    url: str,
-    body: Mapping[str, Any] | None = None,
-    headers: Mapping[str, str] | None = None,
-    *,
-    timeout: float = 10.0,
-    redirects: bool = False,
-) -> Any:
-    return httpx2.request(
-        method, url, json=body, headers=headers, timeout=timeout, follow_redirects=redirects
-    )
+Client = Callable[[Request], Reply]
+AsyncClient = Callable[[Request], Awaitable[Reply]]
 
 
-def with_requests(
-    method: str,
-    url: str,
-    body: Mapping[str, Any] | None = None,
-    headers: Mapping[str, str] | None = None,
-    *,
-    timeout: float = 10.0,
-    redirects: bool = False,
-) -> Any:
+def with_httpx(asked: Request) -> Reply:
+    with httpx.Client(timeout=asked.limit, follow_redirects=asked.redirects) as client:
+        return client.request(asked.method, asked.url, json=asked.body, headers=asked.headers)
+
+
+def with_httpx2(asked: Request) -> Reply:
+    with httpx2.Client(timeout=asked.limit, follow_redirects=asked.redirects) as client:
+        return client.request(asked.method, asked.url, json=asked.body, headers=asked.headers)
+
+
+def with_requests(asked: Request) -> Reply:
     return requests.request(
-        method, url, json=body, headers=headers, timeout=timeout, allow_redirects=redirects
+        asked.method,
+        asked.url,
+        json=asked.body,
+        headers=asked.headers,
+        timeout=asked.limit,
+        allow_redirects=asked.redirects,
     )
 
 
-def with_urllib3(
-    method: str,
-    url: str,
-    body: Mapping[str, Any] | None = None,
-    headers: Mapping[str, str] | None = None,
-    *,
-    timeout: float = 10.0,
-    redirects: bool = False,
-) -> Any:
-    retries = urllib3.Retry(0, redirect=5) if redirects else False
-    with urllib3.PoolManager(retries=retries, timeout=timeout) as pool:
-        return pool.request(method, url, json=body, headers=headers)
+def with_urllib3(asked: Request) -> Reply:
+    retries = urllib3.Retry(5, connect=0, read=0, status=0, other=0) if asked.redirects else False
+    with urllib3.PoolManager(retries=retries, timeout=asked.limit) as pool:
+        return pool.request(asked.method, asked.url, json=asked.body, headers=asked.headers)
 
 
-async def with_httpx_async(
-    method: str,
-    url: str,
-    body: Mapping[str, Any] | None = None,
-    headers: Mapping[str, str] | None = None,
-    *,
-    timeout: float = 10.0,
-    redirects: bool = False,
-) -> Any:
-    async with httpx.AsyncClient(timeout=timeout, follow_redirects=redirects) as client:
-        return await client.request(method, url, json=body, headers=headers)
+async def with_httpx_async(asked: Request) -> Reply:
+    limit, follow = asked.limit, asked.redirects
+    async with httpx.AsyncClient(timeout=limit, follow_redirects=follow) as client:
+        return await client.request(asked.method, asked.url, json=asked.body, headers=asked.headers)
 
 
-async def with_aiohttp(
-    method: str,
-    url: str,
-    body: Mapping[str, Any] | None = None,
-    headers: Mapping[str, str] | None = None,
-    *,
-    timeout: float = 10.0,
-    redirects: bool = False,
-) -> Any:
-    limits = aiohttp.ClientTimeout(sock_connect=timeout, sock_read=timeout)
+async def with_aiohttp(asked: Request) -> Reply:
+    limits = aiohttp.ClientTimeout(sock_connect=asked.limit, sock_read=asked.limit)
     async with (
-        aiohttp.ClientSession(timeout=limits) as session,
+        aiohttp.ClientSession(timeout=limits, headers=asked.headers) as session,
         session.request(
-            method, url, json=body, headers=headers, allow_redirects=redirects
+            asked.method, asked.url, json=asked.body, allow_redirects=asked.redirects
         ) as response,
     ):
         await response.read()
         return response
 
 
-def _blocking(request: Callable[..., Any]) -> Client:
-    def run(
-        method: str,
-        url: str,
-        body: Mapping[str, Any] | None = None,
-        headers: Mapping[str, str] | None = None,
-        *,
-        timeout: float = 10.0,
-        redirects: bool = False,
-    ) -> Any:
-        return asyncio.run(
-            request(method, url, body, headers, timeout=timeout, redirects=redirects)
-        )
+def _blocking(client: AsyncClient) -> Client:
+    async def wait(asked: Request) -> Reply:
+        return await client(asked)
 
-    return run
+    return lambda asked: asyncio.run(wait(asked))
 
 
 SYNC: dict[str, Client] = {
@@ -138,7 +89,7 @@ SYNC: dict[str, Client] = {
     "requests": with_requests,
     "urllib3": with_urllib3,
 }
-ASYNC: dict[str, Callable[..., Any]] = {"httpx": with_httpx_async, "aiohttp": with_aiohttp}
+ASYNC: dict[str, AsyncClient] = {"httpx": with_httpx_async, "aiohttp": with_aiohttp}
 ALL: dict[str, Client] = {
     **SYNC,
     "httpx-async": _blocking(with_httpx_async),
@@ -146,7 +97,12 @@ ALL: dict[str, Client] = {
 }
 
 
-def caught(call: Callable[[], Any]) -> BaseException:
+def post(client: Client, url: str, *, limit: float = 10.0, redirects: bool = False) -> Reply:
+    """Send a small write."""
+    return client(Request("POST", url, {"amount": 5}, limit=limit, redirects=redirects))
+
+
+def caught(call: Callable[[], object]) -> BaseException:
     """Return what the call raises."""
     try:
         call()
@@ -155,7 +111,7 @@ def caught(call: Callable[[], Any]) -> BaseException:
     raise AssertionError("nothing was raised")
 
 
-def outcome_of(call: Callable[[], Any]) -> Any:
+def outcome_of(call: Callable[[], object]) -> Reply:
     """Return what the call returns or raises, as a driver would hand it on."""
     try:
         return call()

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, Literal
 
 import aiohttp
 import httpx
@@ -18,6 +19,7 @@ import urllib3
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from requests.adapters import HTTPAdapter
 from urllib3.util import Retry
 
 from http_clients import ALL, Client, caught
@@ -39,27 +41,27 @@ every_client = pytest.mark.parametrize("client", ALL.values(), ids=ALL)
 @every_client
 def test_a_refused_connection_proves_that_nothing_ran(client: Client) -> None:
     with refused() as address:
-        error = caught(lambda: client("POST", f"http://{address}/"))
+        error = caught(lambda: post(client, f"http://{address}/"))
     assert classify(error) == NotExecuted(error)
 
 
 @every_client
 def test_a_name_that_is_not_found_proves_that_nothing_ran(client: Client) -> None:
-    error = caught(lambda: client("POST", "http://nowhere.invalid/"))
+    error = caught(lambda: post(client, "http://nowhere.invalid/"))
     assert classify(error) == NotExecuted(error)
 
 
 @every_client
 def test_a_connection_that_is_not_made_in_time_proves_that_nothing_ran(client: Client) -> None:
     with full() as address:
-        error = caught(lambda: client("POST", f"http://{address}/", timeout=0.2))
+        error = caught(lambda: post(client, f"http://{address}/", limit=0.2))
     assert classify(error) == NotExecuted(error)
 
 
 @every_client
 def test_a_failed_tls_handshake_proves_that_nothing_ran(client: Client) -> None:
     with plain_text() as address:
-        error = caught(lambda: client("POST", f"https://{address}/"))
+        error = caught(lambda: post(client, f"https://{address}/"))
     assert classify(error) == NotExecuted(error)
 
 
@@ -68,7 +70,7 @@ def test_a_certificate_that_is_not_trusted_proves_that_nothing_ran(
     client: Client, tmp_path: Path
 ) -> None:
     with tls_server(tmp_path) as address:
-        error = caught(lambda: client("POST", f"https://{address}/"))
+        error = caught(lambda: post(client, f"https://{address}/"))
     assert "CERTIFICATE_VERIFY_FAILED" in str(error)
     assert classify(error) == NotExecuted(error)
 
@@ -78,7 +80,7 @@ def test_a_certificate_that_is_not_trusted_proves_that_nothing_ran(
 def test_a_url_that_cannot_be_asked_proves_that_nothing_ran(client: Client, url: str) -> None:
     if client is ALL["urllib3"] and url == "nothing":
         url = "http://"
-    error = caught(lambda: client("POST", url))
+    error = caught(lambda: post(client, url))
     assert classify(error) == NotExecuted(error)
 
 
@@ -95,7 +97,7 @@ def test_an_answer_that_requests_cannot_decode_proves_nothing() -> None:
     assert classify(error) == Unknown(error)
 
 
-def busy_httpx(module: Any) -> Callable[[str], None]:
+def busy_httpx(module: ModuleType) -> Callable[[str], None]:
     def post(url: str) -> None:
         with (
             module.Client(
@@ -176,20 +178,22 @@ def aiohttp_through(url: str, proxy: str) -> None:
 
 @every_client
 @pytest.mark.parametrize(
-    "ending", [reset, close, garbage, answer(201, length=99)], ids=["reset", "close", "garbage", "cut"]
+    "ending",
+    [reset, close, garbage, answer(201, length=99)],
+    ids=["reset", "close", "garbage", "cut"],
 )
 def test_a_connection_that_ends_after_the_request_proves_nothing(
     client: Client, ending: Callable[[socket.socket], None]
 ) -> None:
     with serving(ending) as address:
-        error = caught(lambda: client("POST", f"http://{address}/", {"a": 1}))
+        error = caught(lambda: post(client, f"http://{address}/"))
     assert classify(error) == Unknown(error)
 
 
 @every_client
 def test_an_answer_that_does_not_come_in_time_proves_nothing(client: Client) -> None:
     with serving(silent) as address:
-        error = caught(lambda: client("POST", f"http://{address}/", timeout=0.2))
+        error = caught(lambda: post(client, f"http://{address}/", limit=0.2))
     assert classify(error) == Unknown(error)
 
 
@@ -198,7 +202,7 @@ def test_a_body_that_cannot_be_written_in_time_proves_nothing(client: Client) ->
     with closing(socket.create_server(("127.0.0.1", 0))) as listener:
         host, port = listener.getsockname()[:2]
         body = {"text": "x" * 20_000_000}
-        error = caught(lambda: client("POST", f"http://{host}:{port}/", body, timeout=0.3))
+        error = caught(lambda: client(Request("POST", f"http://{host}:{port}/", body, limit=0.3)))
     assert classify(error) == Unknown(error)
 
 
@@ -209,9 +213,9 @@ def test_a_failure_while_another_was_handled_proves_nothing(client: Client) -> N
     def twice() -> None:
         with serving(silent) as first, refused() as second:
             try:
-                client("POST", f"http://{first}/", timeout=0.2)
+                post(client, f"http://{first}/", limit=0.2)
             except Exception:  # noqa: BLE001 - what a hasty tool does
-                client("POST", f"http://{second}/")
+                post(client, f"http://{second}/")
 
     error = caught(twice)
     assert classify(error) == Unknown(error)
@@ -222,9 +226,9 @@ def test_a_failure_while_a_proven_one_was_handled_still_proves_it(client: Client
     def twice() -> None:
         with refused() as address:
             try:
-                client("POST", f"http://{address}/")
+                post(client, f"http://{address}/")
             except Exception:  # noqa: BLE001 - what a hasty tool does
-                client("POST", f"http://{address}/")
+                post(client, f"http://{address}/")
 
     error = caught(twice)
     assert classify(error) == NotExecuted(error)
@@ -271,7 +275,7 @@ def test_a_cause_is_looked_at_however_deep_it_lies() -> None:
 def test_a_refusal_behind_a_redirect_proves_nothing(client: Client, status: int) -> None:
     with refused() as dead, serving(answer(status, f"Location: http://{dead}/")) as address:
         url = f"http://{address}/"
-        error = caught(lambda: client("POST", url, {"a": 1}, redirects=True))
+        error = caught(lambda: post(client, url, redirects=True))
     assert classify(error) == Unknown(error)
 
 
@@ -279,20 +283,20 @@ def test_a_refusal_behind_a_redirect_proves_nothing(client: Client, status: int)
 def test_a_redirect_to_nowhere_proves_nothing(client: Client) -> None:
     with serving(answer(303, "Location: ftp://elsewhere/")) as address:
         url = f"http://{address}/"
-        error = caught(lambda: client("POST", url, {"a": 1}, redirects=True))
+        error = caught(lambda: post(client, url, redirects=True))
     assert classify(error) == Unknown(error)
 
 
-def urllib3_retrying(url: str) -> Any:
+def urllib3_retrying(url: str) -> Reply:
     retries = Retry(2, allowed_methods=None, backoff_factor=0)
     with urllib3.PoolManager(retries=retries) as pool:
         return pool.request("POST", url)
 
 
-def requests_retrying(url: str) -> Any:
+def requests_retrying(url: str) -> Reply:
     retries = Retry(2, allowed_methods=None, backoff_factor=0, raise_on_status=False)
     with requests.Session() as session:
-        session.mount("http://", requests.adapters.HTTPAdapter(max_retries=retries))
+        session.mount("http://", HTTPAdapter(max_retries=retries))
         return session.post(url)
 
 
@@ -302,7 +306,7 @@ retrying = pytest.mark.parametrize(
 
 
 @retrying
-def test_the_last_of_several_tries_proves_nothing_of_the_first(post: Callable[[str], Any]) -> None:
+def test_the_last_of_several_tries_proves_nothing_of_the_first(post: Callable[[str], Reply]) -> None:
     """B90: the library itself sent it again; that the second connection was refused is no proof."""
     with serving(reset, last_closes=True) as address:
         error = caught(lambda: post(f"http://{address}/"))
@@ -311,7 +315,7 @@ def test_the_last_of_several_tries_proves_nothing_of_the_first(post: Callable[[s
 
 
 @retrying
-def test_several_tries_that_were_all_refused_prove_it(post: Callable[[str], Any]) -> None:
+def test_several_tries_that_were_all_refused_prove_it(post: Callable[[str], Reply]) -> None:
     with refused() as address:
         error = caught(lambda: post(f"http://{address}/"))
     assert classify(error) == NotExecuted(error)
@@ -319,7 +323,9 @@ def test_several_tries_that_were_all_refused_prove_it(post: Callable[[str], Any]
 
 def test_tries_that_nobody_can_count_prove_nothing() -> None:
     """An error that came from another process has lost the frames that tell how often."""
-    reason = urllib3.exceptions.NewConnectionError(urllib3.connection.HTTPConnection("h"), "refused")
+    reason = urllib3.exceptions.NewConnectionError(
+        urllib3.connection.HTTPConnection("h"), "refused"
+    )
     bare = urllib3.exceptions.MaxRetryError(urllib3.HTTPConnectionPool("h"), "/", reason)
     assert classify(bare) == Unknown(bare)
     wrapped = requests.ConnectionError(bare)
@@ -360,8 +366,8 @@ def test_a_read_that_fails_after_the_write_proves_nothing(client: Client) -> Non
 
     def create() -> None:
         with serving(answer(201)) as first, refused() as second:
-            client("POST", f"http://{first}/")
-            client("GET", f"http://{second}/")
+            post(client, f"http://{first}/")
+            client(Request("GET", f"http://{second}/"))
 
     error = caught(create)
     assert classify(error) == Unknown(error)
@@ -371,7 +377,7 @@ def test_a_read_that_fails_after_the_write_proves_nothing(client: Client) -> Non
 
 
 @contextmanager
-def plain_text() -> Iterator[str]:
+def plain_text() -> Generator[str]:
     """A server that speaks plain text where TLS is expected."""
     with closing(socket.create_server(("127.0.0.1", 0))) as listener:
         import threading
@@ -395,7 +401,7 @@ def plain_text() -> Iterator[str]:
 
 
 @contextmanager
-def tls_server(folder: Path) -> Iterator[str]:
+def tls_server(folder: Path) -> Generator[str]:
     """A server with a certificate that nobody has signed."""
     import threading
 

@@ -16,7 +16,20 @@ from http_clients import caught
 from raw_servers import refused, serving, silent
 from retry_guard_outcomes import Done, NotExecuted, NotExecutedError, Unknown, classify
 
-PLAIN = [None, "", "failed", 0, 0.5, True, b"x", [], {}, {"error": "no"}, [{"status": 500}], object()]
+PLAIN = [
+    None,
+    "",
+    "failed",
+    0,
+    0.5,
+    True,
+    b"x",
+    [],
+    {},
+    {"error": "no"},
+    [{"status": 500}],
+    object(),
+]
 
 
 @pytest.mark.parametrize("value", PLAIN)
@@ -214,9 +227,7 @@ def test_a_working_directory_that_is_not_there_proves_it_too(tmp_path: Path) -> 
 
 
 def shell(line: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        line, shell=True, check=False, text=True, capture_output=True, **options  # noqa: S602 - a shell is what it is about
-    )
+    return subprocess.run(line, shell=True, check=False, text=True, capture_output=True, **options)
 
 
 @pytest.mark.parametrize("line", ["no-such-command-at-all --charge 5", "/etc/passwd --charge 5"])

@@ -76,7 +76,8 @@ class Network:
     ) -> None:
         """`services`: by tool. `fault` hits the first attempts of each write, as `hits` says."""
         self._services, self._clock, self._streams = services, clock, streams
-        self._fault, self._hits = fault, hits
+        self._fault = fault
+        self._hits: Hits = hits
         self._sends = 0
         self._attempts: Counter[str] = Counter()
         self._flying: list[_Exchange] = []

@@ -6,12 +6,14 @@ from retry_guard_contracts._decoding import decode
 from retry_guard_contracts._encoding import encode, encode_arguments, encode_result
 from retry_guard_contracts._errors import ArgumentError, ContractError
 from retry_guard_contracts._evidence import Sight, effect_of, judge, read_arguments
+from retry_guard_contracts._fields import Fixed
 from retry_guard_contracts._identity import SCHEME, Identity, differing, identify
 from retry_guard_contracts._key import caller_key, key_ignored, make_key, place_key
-from retry_guard_contracts._parts import Fixed, Key, ReadBack
+from retry_guard_contracts._parts import Key, ReadBack
 from retry_guard_contracts._proof import Proof
 from retry_guard_contracts._schema import Contract
 from retry_guard_contracts._secrets import seal, unseal
+from retry_guard_contracts._types import types_in
 from retry_guard_contracts._yaml import load_contracts, parse_contracts
 
 __all__ = [
@@ -43,5 +45,6 @@ __all__ = [
     "place_key",
     "read_arguments",
     "seal",
+    "types_in",
     "unseal",
 ]

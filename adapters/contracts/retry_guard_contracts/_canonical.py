@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum, Flag
-from typing import Any
+from typing import Any, cast
 from unicodedata import normalize
 from uuid import UUID
 
@@ -55,8 +55,9 @@ def _form(value: object, path: str, depth: int) -> bytes:
     write = _WRITERS.get(type(value))
     if write is not None:
         return write(value, path, depth)
-    if isinstance(value, Enum):
-        name = value.value if isinstance(value, Flag) else value.name
+    if Enum in type(value).__mro__:
+        member = cast("Enum", value)
+        name = member._value_ if isinstance(member, Flag) else member._name_
         return piece(b"e", _class(value) + _form(name, path, depth + 1))
     held = own_fields(value)
     if held is None:

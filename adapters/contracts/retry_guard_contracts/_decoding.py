@@ -17,13 +17,16 @@ from retry_guard_contracts._errors import ArgumentError
 
 
 def decode(data: bytes, types: Mapping[str, type] | None = None) -> Any:  # noqa: ANN401 - any value may be stored
-    """Return what was stored. `types`: classes by their qualified names.
+    """Return what was stored, as plain data; with `types`, exactly as it was.
+
+    `types`: classes by their qualified names; without one that is needed nothing is returned,
+    since what is sent again must be what was sent before.
 
     Raises:
-        ArgumentError: the data is damaged, or a class has changed since it was stored.
+        ArgumentError: the data is damaged, or a class is missing or has changed since.
     """
     try:
-        return _value(json.loads(data), types or {})
+        return _value(json.loads(data), types)
     except ArgumentError:
         raise
     except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError) as error:
@@ -31,7 +34,18 @@ def decode(data: bytes, types: Mapping[str, type] | None = None) -> Any:  # noqa
         raise ArgumentError(msg) from error
 
 
-def _value(tree: object, types: Mapping[str, type]) -> object:
+Types = Mapping[str, type] | None
+
+
+def _class(held: dict[str, Any], types: Types) -> type | None:
+    if types is None:
+        return None
+    if held["class"] not in types:
+        raise ArgumentError(f"the class {held['class']} is not known here; settle by hand")
+    return types[held["class"]]
+
+
+def _value(tree: object, types: Types) -> object:
     if isinstance(tree, list):
         return [_value(item, types) for item in cast("list[object]", tree)]
     if not isinstance(tree, dict):
@@ -65,7 +79,7 @@ _SCALARS: dict[str, Callable[[str], object]] = {
 }
 
 
-def _members(held: dict[str, object], types: Mapping[str, type]) -> dict[str, object]:
+def _members(held: dict[str, object], types: Types) -> dict[str, object]:
     return {key: _value(item, types) for key, item in held.items()}
 
 
@@ -83,8 +97,8 @@ def _moment(held: dict[str, Any]) -> object:
     return value.replace(tzinfo=ZoneInfo(held["zone"])) if "zone" in held else value
 
 
-def _enum(held: dict[str, Any], types: Mapping[str, type]) -> object:
-    cls, value = types.get(held["class"]), _value(held["v"], types)
+def _enum(held: dict[str, Any], types: Types) -> object:
+    cls, value = _class(held, types), _value(held["v"], types)
     if cls is None:
         return value
     _check(Enum in cls.__mro__, held)
@@ -100,8 +114,8 @@ def _check(fits: bool, held: dict[str, Any]) -> None:  # noqa: FBT001 - private,
         raise ArgumentError(f"the class {name} has changed since it was recorded; settle by hand")
 
 
-def _instance(held: dict[str, Any], types: Mapping[str, type]) -> object:
-    cls, values = types.get(held["class"]), _members(held["v"], types)
+def _instance(held: dict[str, Any], types: Types) -> object:
+    cls, values = _class(held, types), _members(held["v"], types)
     if cls is None:
         return values
     if "set" in held:

@@ -14,28 +14,25 @@ action, is another's. Everything in between is `foreign`: seen, not attributable
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
+from retry_guard_contracts._attribution import Case, named, whose
 from retry_guard_contracts._document import FailedReadError, document
 from retry_guard_contracts._errors import ArgumentError
+from retry_guard_contracts._fields import Fixed
 from retry_guard_contracts._matching import (
     UnreadableError,
     effect_id,
     has_control,
     is_cut,
     items_of,
-    likeness,
     shaped,
     wanted,
 )
-from retry_guard_contracts._normal import instant
-from retry_guard_contracts._parts import Fixed, ReadBack
 from retry_guard_contracts._paths import find, parse_path
 from retry_guard_contracts._schema import Contract
 
 Seen = Literal["absent", "ours", "several", "foreign", "unbelieved", "failed"]
-Whose = Literal["ours", "foreign", "other", "undecided"]
-Age = Literal["before", "unclear", "after", "unreadable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +47,6 @@ class Sight:
     seen: Seen
     value: Any = None
     effect_id: str | None = None
-
-
-class _Case(NamedTuple):
-    contract: Contract
-    read: ReadBack
-    arguments: Mapping[str, Any]
-    key: str | None
-    first_send: float
-    tied: Callable[[str], bool]
 
 
 def read_arguments(
@@ -103,7 +91,7 @@ def judge(
     read = contract.read_back
     if read is None:
         return Sight("unbelieved")
-    case = _Case(contract, read, arguments, key, first_send, tied)
+    case = Case(contract, read, arguments, key, first_send, tied)
     try:
         listing = document(result)
     except FailedReadError:
@@ -134,77 +122,16 @@ def effect_of(contract: Contract, result: object) -> str | None:
         return None
 
 
-def _verdict(case: _Case, items: list[object], *, cut: bool) -> Sight:
-    judged = [(item, _whose(case, item)) for item in items]
-    ours = [item for item, whose in judged if whose == "ours"]
-    others = {whose for _, whose in judged}
+def _verdict(case: Case, items: list[object], *, cut: bool) -> Sight:
+    judged = [(item, whose(case, item)) for item in items]
+    ours = [item for item, verdict in judged if verdict == "ours"]
+    others = {verdict for _, verdict in judged}
     if len(ours) > 1 and not case.read.unique:
         return Sight("several")
     if ours:
-        return Sight("ours", shaped(case.read, ours[0]), _id(case, ours[0]))
+        return Sight("ours", shaped(case.read, ours[0]), named(case, ours[0]))
     if "undecided" in others:
         return Sight("unbelieved")
     if "foreign" in others:
         return Sight("foreign")
     return Sight("unbelieved" if cut else "absent")
-
-
-def _whose(case: _Case, item: object) -> Whose:
-    mark = case.read.marker
-    if mark is not None and wanted(case.contract, mark, case.arguments, case.key) is not None:
-        return _whose_by_marker(case, item, mark)
-    like = _like(case, item, marker=None)
-    if like == "differs":
-        return "other"
-    if case.read.unique:
-        return "ours" if like == "equal" else "undecided"
-    name, age = _id(case, item), _age(case, item)
-    if age == "before" or (name is not None and case.tied(name)):
-        return "other"
-    if like == "undecided" or age == "unreadable" or (name is None and case.read.id is not None):
-        return "undecided"
-    return "ours" if case.read.exclusive and age == "after" else "foreign"
-
-
-def _whose_by_marker(case: _Case, item: object, mark: str) -> Whose:
-    """The key settles it alone; any other marker needs that the rest is equal too."""
-    marked, rest = _like(case, item, marker=True), _like(case, item, marker=False)
-    if marked != "equal":
-        return "other" if "differs" in (marked, rest) else "undecided"
-    name, keyed = _id(case, item), case.contract.key and case.contract.key.param == mark
-    if name is not None and case.tied(name):
-        return "foreign" if keyed else "other"
-    if keyed:
-        return "ours"
-    if rest == "undecided":
-        return "undecided"
-    return "foreign" if rest == "differs" or _age(case, item) == "before" else "ours"
-
-
-def _like(case: _Case, item: object, *, marker: bool | None) -> str:
-    """Compare the marker's field, or the others; None: the others, as there is no marker."""
-    mark = case.read.marker
-    match = {
-        path: source
-        for path, source in case.read.match.items()
-        if (source == mark and mark is not None) is bool(marker)
-    }
-    return likeness(case.contract, match, item, case.arguments, case.key)
-
-
-def _id(case: _Case, item: object) -> str | None:
-    return None if case.read.id is None else effect_id(find(item, parse_path(case.read.id)))
-
-
-def _age(case: _Case, item: object) -> Age:
-    """When the item was created, as far as both clocks and the spelling of the time can tell."""
-    if case.read.created is None:
-        return "unclear"
-    moment = instant(find(item, parse_path(case.read.created)))
-    if moment is None:
-        return "unreadable"
-    skew = case.read.skew or 0.0
-    earliest = float(moment.seconds)
-    if earliest + float(moment.resolution) + skew <= case.first_send:
-        return "before"
-    return "after" if earliest - skew >= case.first_send else "unclear"

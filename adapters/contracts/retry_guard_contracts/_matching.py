@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any, Literal, cast
 
 from retry_guard_contracts._errors import ArgumentError
+from retry_guard_contracts._fields import Fixed
 from retry_guard_contracts._normal import normal
-from retry_guard_contracts._parts import Fixed, ReadBack
+from retry_guard_contracts._parts import ReadBack
 from retry_guard_contracts._paths import MISSING, find, parse_path, put
 from retry_guard_contracts._schema import Contract
 from retry_guard_contracts._secrets import is_sealed
@@ -61,7 +62,8 @@ def wanted(
     param = contract.key.param if contract.key else None
     if source == param and key is not None:
         return key
-    value = find(arguments, parse_path(source), None) if ":" not in source else None
+    carried = source.startswith(("header:", "meta:"))
+    value = find(arguments, parse_path(source), None) if not carried else None
     if is_sealed(value):
         raise UnreadableError
     return contract.defaults.get(source) if value is MISSING or value is None else value

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, cast
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, StrictInt, StrictStr, model_validator
 
-from retry_guard_contracts._parts import Name, Part
+from retry_guard_contracts._fields import Name, Part
 
 
 def _pattern(text: str) -> str:
@@ -33,7 +33,7 @@ class Proof(Part):
     """
 
     status: Annotated[int, Field(strict=True)] | None = None
-    code: Annotated[int | str, Field(strict=True), AfterValidator(_code)] | None = None
+    code: Annotated[StrictInt | StrictStr, AfterValidator(_code)] | None = None
     exception: Name | None = None
     message: Annotated[str, Field(strict=True, min_length=1), AfterValidator(_pattern)] | None = (
         None

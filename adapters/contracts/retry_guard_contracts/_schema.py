@@ -9,8 +9,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from retry_guard_contracts._canonical import canonical
+from retry_guard_contracts._errors import ArgumentError
+from retry_guard_contracts._fields import ArgumentPath, Name, Part, Seconds
 from retry_guard_contracts._normal import Normaliser
-from retry_guard_contracts._parts import ArgumentPath, Key, Name, Part, ReadBack, Seconds
+from retry_guard_contracts._parts import Key, ReadBack
 from retry_guard_contracts._paths import overlap
 from retry_guard_contracts._proof import Proof, matches
 from retry_guard_core import Terms
@@ -18,7 +20,7 @@ from retry_guard_core import Terms
 
 def _all_exact(value: object) -> object:
     """A list of fields is short for: each of them `exact`."""
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple) and all(isinstance(name, str) for name in value):
         return dict.fromkeys(value, "exact")  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - pydantic checks what it holds
     return value
 
@@ -92,7 +94,10 @@ class Contract(Part):
     def _fits_together(self) -> "Contract":
         for problem in (*self._key_problems(), *self._read_problems(), *self._field_problems()):
             raise ValueError(problem)
-        canonical(self.defaults, "defaults")
+        try:
+            self.digest  # noqa: B018 - literals that have no canonical form are refused here
+        except ArgumentError as error:
+            raise ValueError(str(error).removeprefix("contract.")) from None
         return self
 
     def _key_problems(self) -> Iterator[str]:

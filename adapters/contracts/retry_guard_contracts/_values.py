@@ -16,8 +16,9 @@ from retry_guard_contracts._errors import ArgumentError
 
 MAX_DEPTH = 100
 """How deep a value may be nested; a value that holds itself is deeper than that."""
-MAX_BITS = 13_000
-"""How long an integer may be: some 3,900 digits, below the length that Python refuses to print."""
+MAX_DIGITS = 3_900
+MAX_BITS = 12_950
+"""How long a number may be: below the length that Python refuses to print."""
 
 _PLAIN = frozenset(
     {bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset}
@@ -46,16 +47,13 @@ def check_number(value: float | Decimal, path: str) -> None:
     if isinstance(value, int):
         if value.bit_length() > MAX_BITS:
             raise ArgumentError(f"{path}: an integer of more than 3,900 digits; pass it as text")
-    elif value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124 - NaN alone
-        raise ArgumentError(f"{path}: {_odd(value)} is not a number; pass a finite one")
-    elif isinstance(value, Decimal) and len(value.as_tuple().digits) * 10 > MAX_BITS * 3:
+        return
+    exact = Decimal(float.__repr__(value)) if isinstance(value, float) else value
+    if not exact.is_finite():
+        odd = "NaN" if exact.is_nan() else "-Infinity" if exact.is_signed() else "Infinity"
+        raise ArgumentError(f"{path}: {odd} is not a number; pass a finite one")
+    if len(exact.as_tuple().digits) > MAX_DIGITS:
         raise ArgumentError(f"{path}: a number of more than 3,900 digits; pass it as text")
-
-
-def _odd(value: float | Decimal) -> str:
-    if value in (float("inf"), float("-inf")):
-        return "Infinity" if value > 0 else "-Infinity"
-    return "NaN"
 
 
 def check_zone(value: datetime | time, path: str) -> None:

@@ -56,20 +56,19 @@ def parse_contracts(text: str, source: str = "contracts") -> list[Contract]:
 
 
 def _listed(tree: Tree) -> list[object]:
-    match tree.data:
-        case None:
-            raise ContractError(f"{tree.source}: is empty; write `contracts:` and a list of them")
-        case {"contracts": list() as listed, **others} if not others:
-            return cast("list[object]", listed)
-        case {"contracts": _, **others} if others:
-            name = str(next(iter(others)))
+    data = tree.data
+    if data is None:
+        raise ContractError(f"{tree.source}:1: is empty; write `contracts:` and a list of them")
+    if not isinstance(data, dict) or "contracts" not in data:
+        raise ContractError(tree.line((), "must hold `contracts:` and a list of them"))
+    held = cast("dict[str, object]", data)
+    for name in held:
+        if name != "contracts":
             raise ContractError(tree.line((name,), "unknown field; the only one here is contracts"))
-        case {"contracts": _}:
-            raise ContractError(
-                tree.line(("contracts",), "must be a list; put `- tool: NAME` in it")
-            )
-        case _:
-            raise ContractError(tree.line((), "must hold `contracts:` and a list of them"))
+    listed = held["contracts"]
+    if not isinstance(listed, list):
+        raise ContractError(tree.line(("contracts",), "must be a list; put `- tool: NAME` in it"))
+    return cast("list[object]", listed)
 
 
 def _twice(contracts: list[Contract], tree: Tree) -> list[str]:

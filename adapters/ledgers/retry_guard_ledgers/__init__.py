@@ -13,6 +13,8 @@ from retry_guard_ledgers._protocol import (
     take_over,
 )
 from retry_guard_ledgers._rules import Finding
+from retry_guard_ledgers._sqlite import SQLiteLedger
+from retry_guard_ledgers._urls import OpenedLedger, ledger_url, open_ledger
 
 __all__ = [
     "SCHEME",
@@ -23,7 +25,11 @@ __all__ = [
     "LedgerError",
     "LedgerURLError",
     "MemoryLedger",
+    "OpenedLedger",
+    "SQLiteLedger",
     "about",
+    "ledger_url",
     "may_save",
+    "open_ledger",
     "take_over",
 ]

@@ -21,6 +21,8 @@ def shared_anchor(db: sqlite3.Connection, keeper: Timekeeper) -> float:
     where it disagrees with the calendar. One that is made while actions are open, after another
     boot, does not let the time go back behind what they have recorded.
     """
+    if not keeper.clocks.boot:
+        return keeper.own_anchor(is_any_open=is_any_open(db))
     name = f"anchor {keeper.clocks.boot}"
     kept = _kept(db, keeper, name)
     if kept is not None:
@@ -39,9 +41,7 @@ def _kept(db: sqlite3.Connection, keeper: Timekeeper, name: str) -> float | None
     if row is None:
         return None
     anchor: float = row[0]
-    if keeper.drift(anchor) <= DRIFT or is_any_open(db):
-        return anchor
-    return None
+    return anchor if keeper.drift(anchor) <= DRIFT or is_any_open(db) else None
 
 
 def is_any_open(db: sqlite3.Connection) -> bool:

@@ -58,6 +58,15 @@ class Timekeeper:
         steady, wall = self.anchor + self.clocks.steady(), self.clocks.wall()
         return Now(steady, wall) if steady < wall else Now(wall, steady)
 
+    def drift(self, anchor: float) -> float:
+        """Return by how many seconds the steady clock so anchored differs from the calendar."""
+        return abs(anchor + self.clocks.steady() - self.clocks.wall())
+
+    def own_anchor(self, *, is_any_open: bool) -> float:
+        """Return this process's anchor: another one if it drifted while nothing depends on it."""
+        kept = is_any_open or self.drift(self.anchor) <= DRIFT
+        return self.anchor if kept else self.fresh_anchor()
+
     def fresh_anchor(self, after: float = 0.0) -> float:
         """Return an anchor by which it is now what the calendar shows, but not before `after`."""
         return max(self.clocks.wall(), after) - self.clocks.steady()

@@ -28,6 +28,14 @@ def identity(path: str) -> Identity | None:
     return Identity(found.st_dev, found.st_ino)
 
 
+def whole_path(path: str | os.PathLike[str]) -> Path:
+    """Return the path with its folder resolved, but not the name of the file itself."""
+    given = Path(path)
+    if "\0" in os.fspath(given) or not given.name:
+        raise LedgerURLError(f"{str(given)!r} names no file: give the path of one")
+    return Path(os.path.realpath(given.parent)) / given.name
+
+
 def exists(path: Path) -> bool:
     """Whether a ledger can be opened at the path. `LedgerError` if something else is there."""
     if not path.parent.is_dir():

@@ -8,7 +8,7 @@ from collections import defaultdict
 from dataclasses import replace
 
 from retry_guard_core import Now, Record
-from retry_guard_ledgers._clock import Clocks, Timekeeper, machine_clocks
+from retry_guard_ledgers._clock import DRIFT, Clocks, Timekeeper, machine_clocks
 from retry_guard_ledgers._protocol import Answer, about, may_save, take_over
 from retry_guard_ledgers._rules import (
     KEEP_RESULT,
@@ -48,11 +48,18 @@ class MemoryLedger:
         """Return the time of this process."""
         return self._time.now()
 
+    def _agree(self) -> None:
+        """Set the steady clock anew if it drifted while nothing depends on it."""
+        if self._time.drift(self._time.anchor) > DRIFT:
+            is_any_open = any(shelf.open is not None for shelf in self._shelves.values())
+            self._time.anchor = self._time.own_anchor(is_any_open=is_any_open)
+
     def claim(self, record: Record, after: Record | None, now: Now) -> Record:
         """Return the record that counts; see `Ledger.claim`."""
         check(record)
         action = about(record)
         with self._lock:
+            self._agree()
             shelf = self._shelves[action.scope, action.identity]
             if shelf.open is not None:
                 counts = self._records[action.scope, shelf.open]

@@ -5,8 +5,10 @@ from pathlib import Path
 
 MOUNTS = Path("/proc/self/mountinfo")
 NETWORK = frozenset(
-    "afs ceph cifs fuse.ceph fuse.glusterfs fuse.s3fs fuse.sshfs glusterfs gpfs lustre ncpfs nfs "
-    "nfs4 smb2 smb3 smbfs".split()
+    {
+        *("afs", "ceph", "cifs", "fuse.ceph", "fuse.glusterfs", "fuse.s3fs", "fuse.sshfs"),
+        *("glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4", "smb2", "smb3", "smbfs"),
+    }
 )
 
 

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 from math import inf
-from typing import assert_never
 
 from retry_guard_core import Now, Record
 from retry_guard_ledgers._protocol import Answer, LedgerError, about
@@ -64,13 +63,11 @@ def resolved(
             return replace(record, answer=answer, asked_at=now.earliest)
         case "abandon", "open":
             return replace(record, state="abandoned", settled_at=now.latest)
-        case "happened" | "did_not_happen" | "again" | "abandon", _:
-            raise LedgerError(
-                f"action {action} is {record.state.replace('_', ' ')}: "
-                f"{answer.replace('_', ' ')!r} is no answer to that, nothing was changed"
-            )
         case _:
-            assert_never(answer)
+            state, said = record.state.replace("_", " "), answer.replace("_", " ")
+            raise LedgerError(
+                f"action {action} is {state}: {said!r} cannot be answered, nothing was changed"
+            )
 
 
 def unknown(scope: str, action: str) -> LedgerError:

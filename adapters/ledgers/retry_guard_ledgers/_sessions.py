@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar, TypeVarTuple
+from typing import Literal, TypeVar, TypeVarTuple
 
 from retry_guard_ledgers._failures import failure
 from retry_guard_ledgers._files import address, exists, identity, verify
@@ -17,19 +17,22 @@ from retry_guard_ledgers._protocol import LedgerError
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
+Level = Literal["full", "normal"]
+"""`full`: a commit is durable on return. `normal`: with the next one that is `full`."""
+
 CACHE = -32768  # KiB: the indexes of some hundred thousand records
 CHECKPOINT = 4000  # pages: each checkpoint costs syncs, so one in some hundred calls
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to connect. `busy`: seconds to wait for a lock. `full`: be durable where it is asked.
+    """How to connect. `busy`: seconds to wait for a lock. `level`: the best that commits get.
 
     `vfs`: which of SQLite's file systems to use. `journal`: `wal`, or `delete` without one.
     """
 
     busy: float = 8.0
-    full: bool = True
+    level: Level = "full"
     vfs: str | None = None
     journal: str = "wal"
 
@@ -40,7 +43,7 @@ class Session:
     def __init__(self, path: Path, options: Options) -> None:
         """Connect. Raises `LedgerError` for anything but a ledger that this version knows."""
         self.process, self.lock = os.getpid(), threading.Lock()
-        self._durable: bool | None = None
+        self._level = ""
         self.connection = sqlite3.connect(
             address(path, options.vfs),
             uri=True,
@@ -57,12 +60,12 @@ class Session:
             self.connection.close()
             raise
 
-    def sync(self, *, durable: bool) -> None:
-        """Let commits be durable on return, or only with the next one that is."""
-        if self._durable is not durable:
-            level = "FULL" if durable or self.journal != "wal" else "NORMAL"
-            self.connection.execute(f"PRAGMA synchronous = {level}")
-            self._durable = durable
+    def sync(self, level: Level) -> None:
+        """Set what commits get from now on; without a write-ahead log it is always `full`."""
+        if self._level != level:
+            self._level = level
+            used = level if self.journal == "wal" else "full"
+            self.connection.execute(f"PRAGMA synchronous = {used}")
 
     def close(self, process: Callable[[], int] = os.getpid) -> None:
         """Close the connection; where it is the parent process's, keep it open for good."""
@@ -78,9 +81,14 @@ class Session:
         self.close()
 
 
+def _journal_of(db: sqlite3.Connection) -> str:
+    mode: str = db.execute("PRAGMA journal_mode").fetchone()[0]
+    return mode
+
+
 def _journal(db: sqlite3.Connection, wanted: str) -> str:
     """Return the journal in use, after an attempt at the wanted one where it is another."""
-    mode: str = db.execute("PRAGMA journal_mode").fetchone()[0]
+    mode = _journal_of(db)
     if mode != wanted:
         mode = db.execute(f"PRAGMA journal_mode = {wanted}").fetchone()[0]
     return mode
@@ -97,7 +105,7 @@ class Sessions:
         self._local = threading.local()
         self._of_this_process()
         self._file = identity(self._name) if exists(path) else None
-        self.journal = self.run(False, _nothing) or self._local.session.journal  # noqa: FBT003 - see run
+        self.journal: str = self.run("normal", _journal_of)
 
     def _of_this_process(self) -> None:
         """Start without connections: those of a parent process are none of ours."""
@@ -105,12 +113,12 @@ class Sessions:
         self._lock = threading.Lock()
         self._all: weakref.WeakSet[Session] = weakref.WeakSet()
 
-    def run(self, durable: bool, work: Callable[[sqlite3.Connection, *Ts], T], *given: *Ts) -> T:  # noqa: FBT001 - by position, since all that follows is for `work`
-        """Let `work` use this thread's connection; `durable`: so is what it commits, on return."""
+    def run(self, level: Level, work: Callable[[sqlite3.Connection, *Ts], T], *given: *Ts) -> T:
+        """Let `work` use this thread's connection, with commits of that level."""
         try:
             session = self._session()
             with session.lock:
-                session.sync(durable=durable and self.options.full)
+                session.sync(level if self.options.level == "full" else "normal")
                 return work(session.connection, *given)
         except sqlite3.Error as error:
             raise failure(self.path, error) from error

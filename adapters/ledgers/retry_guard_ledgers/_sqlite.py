@@ -3,21 +3,24 @@
 import builtins
 import logging
 import os
-import sqlite3
-from pathlib import Path
-from typing import Literal
 
 from retry_guard_core import Now, Record
 from retry_guard_ledgers import _verbs
-from retry_guard_ledgers._anchors import is_any_open, shared_anchor
-from retry_guard_ledgers._clock import DRIFT, Clocks, Timekeeper, machine_clocks
-from retry_guard_ledgers._files import exists, make
+from retry_guard_ledgers._anchors import shared_anchor
+from retry_guard_ledgers._clock import Clocks, Timekeeper, machine_clocks
+from retry_guard_ledgers._files import exists, make, whole_path
+from retry_guard_ledgers._health import health
 from retry_guard_ledgers._network import network_file_system
 from retry_guard_ledgers._protocol import Answer
 from retry_guard_ledgers._rules import KEEP_RESULT, Finding, check
-from retry_guard_ledgers._sessions import Options, Sessions
+from retry_guard_ledgers._sessions import Level, Options, Sessions
 
 _log = logging.getLogger("retry_guard")
+
+_SLOW = (
+    "the ledger %s is on %s: no write-ahead log there, so every record takes longer; better keep "
+    "it on a local disk"
+)
 
 LOOK_AGAIN = 1.0
 """Seconds after which a claim asks again whether the shared anchor has moved."""
@@ -37,7 +40,7 @@ class SQLiteLedger:
         self,
         path: str | os.PathLike[str],
         *,
-        synchronous: Literal["full", "normal"] = "full",
+        synchronous: Level = "full",
         busy: float = 8.0,
         vfs: str | None = None,
         clocks: Clocks | None = None,
@@ -48,19 +51,93 @@ class SQLiteLedger:
         none. `busy`: seconds to wait for another process's lock. `vfs`: which of SQLite's file
         systems to use. `clocks`: raw clocks to read instead of the machine's.
         """
-        self.path = Path(os.path.realpath(Path(path).parent)) / Path(path).name
+        self.path = whole_path(path)
         network = network_file_system(self.path.parent)
-        options = Options(busy, synchronous == "full", vfs, "delete" if network else "wal")
+        options = Options(busy, synchronous, vfs, "delete" if network else "wal")
         if not exists(self.path):
             make(self.path, vfs, options.journal)
         self._sessions = Sessions(self.path, options)
         if self._sessions.journal != "wal":
-            _log.warning(
-                "the ledger %s is on %s: no write-ahead log, so every record takes longer; "
-                "better keep it on a local disk",
-                self.path,
-                network or "a file system without shared memory",
-            )
-        self.secret: bytes = self._sessions.run(False, _secret)  # noqa: FBT003 - see Sessions.run
+            _log.warning(_SLOW, self.path, network or "a file system without shared memory")
+        self.secret: bytes = self._sessions.run("normal", _verbs.secret)
         self._time = Timekeeper(clocks or machine_clocks())
         self._agree()
+
+    def _agree(self) -> None:
+        """Use the anchor that all processes share, as it is now."""
+        keeper = self._time
+        keeper.anchor = self._sessions.run("normal", shared_anchor, keeper)
+        self._agreed = keeper.clocks.steady()
+
+    def now(self) -> Now:
+        """Return the ledger's time. Never fails, and touches no file."""
+        return self._time.now()
+
+    def claim(self, record: Record, after: Record | None, now: Now) -> Record:
+        """Return the record that counts; see `Ledger.claim`."""
+        check(record)
+        if self._time.clocks.steady() - self._agreed > LOOK_AGAIN:
+            self._agree()
+        return self._sessions.run("full", _verbs.claim, record, after, now)
+
+    def save(self, record: Record) -> bool:
+        """Store it if it may be; see `Ledger.save`."""
+        check(record)
+        level: Level = "full" if record.state == "open" else "normal"
+        return self._sessions.run(level, _verbs.save, record)
+
+    def deliver(self, scope: str, action: str, turn: str | None) -> None:
+        """Note that a caller of this turn has the result."""
+        self._sessions.run("normal", _verbs.deliver, scope, action, turn)
+
+    def renew(self, records: builtins.list[Record], lease: float) -> None:
+        """Move the leases of open records that their owners still hold."""
+        self._sessions.run("normal", _verbs.renew, records, lease)
+
+    def get(self, scope: str, action: str) -> Record | None:
+        """Return one record by its id."""
+        return self._sessions.run("normal", _verbs.get, scope, action)
+
+    def find(
+        self, scope: str, *, key: str | None = None, effect_id: str | None = None
+    ) -> Record | None:
+        """Return the latest record that used the key, or that is tied to the effect."""
+        return self._sessions.run("normal", _verbs.find, scope, key, effect_id)
+
+    def newer(self, scope: str, record: Record) -> bool:
+        """Whether another write to the record's resource was recorded after it."""
+        return self._sessions.run("normal", _verbs.newer, scope, record)
+
+    def list(
+        self, scope: str | None = None, state: str | None = None, older_than: float | None = None
+    ) -> builtins.list[Record]:
+        """Return records, the oldest first; see `Ledger.list`."""
+        return self._sessions.run("normal", _verbs.listed, scope, state, older_than)
+
+    def resolve(
+        self,
+        scope: str,
+        action: str,
+        answer: Answer,
+        *,
+        now: Now,
+        value: bytes | None = None,
+        final: bool = False,
+    ) -> Record:
+        """Store an operator's answer; see `Ledger.resolve`."""
+        return self._sessions.run("full", _verbs.resolve, scope, action, answer, now, value, final)
+
+    def prune(self, now: Now, keep_result: float = KEEP_RESULT) -> int:
+        """Drop results that a caller had and that are older than so many seconds.
+
+        The fact that it was done stays. Returns how many were dropped.
+        """
+        return self._sessions.run("normal", _verbs.prune, now, keep_result)
+
+    def health(self) -> builtins.list[Finding]:
+        """Look at the file, write to it and check it; nothing is left behind."""
+        return health(self._sessions, self._time)
+
+    def close(self) -> None:
+        """Close every connection that this process has. Closing twice does nothing."""
+        self._sessions.close()

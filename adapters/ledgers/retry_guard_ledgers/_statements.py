@@ -1,5 +1,7 @@
 """Every statement that works on the records of a SQLite ledger; the parameters are numbered."""
 
+# ruff: noqa: S608 - put together from constants of this package; every value is bound
+
 from typing import Any
 
 from retry_guard_core import Record
@@ -72,6 +74,12 @@ DELIVER = (
     "AND NOT delivered"
 )
 DELIVER_OWN = f"{DELIVER} AND turn IS ?3"
+UNDELIVERED = (
+    f"SELECT 1 FROM records WHERE {_NAMED} AND state = 'done' AND (NOT delivered "
+    "OR (turn IS NOT ?3 AND ?3 IS NOT NULL AND NOT EXISTS (SELECT 1 FROM answers "
+    "WHERE answers.scope = records.scope AND answers.identity = records.identity "
+    "AND answers.turn = ?3 AND answers.seq = records.seq)))"
+)
 ANSWERED = (
     "INSERT OR IGNORE INTO answers SELECT scope, identity, ?3, seq FROM records "
     f"WHERE {_NAMED} AND state = 'done' AND turn IS NOT ?3 AND ?3 IS NOT NULL"

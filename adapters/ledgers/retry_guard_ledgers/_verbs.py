@@ -1,7 +1,7 @@
 """The verbs of a SQLite ledger, on a connection that commits each statement by itself."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -14,7 +14,7 @@ from retry_guard_ledgers._rules import key_changed, one_of, resolved, unknown
 
 
 @contextmanager
-def transaction(db: sqlite3.Connection) -> Iterator[None]:
+def transaction(db: sqlite3.Connection) -> Generator[None]:
     """Hold the write lock; commit at the end, roll back on any exception."""
     try:
         db.execute("BEGIN IMMEDIATE")
@@ -89,6 +89,8 @@ def deliver(db: sqlite3.Connection, scope: str, action: str, turn: str | None) -
     """Note that a caller of this turn has the result."""
     if _changed(db, sql.DELIVER_OWN, (scope, action, turn)):
         return
+    if not db.execute(sql.UNDELIVERED, (scope, action, turn)).fetchall():
+        return
     with transaction(db):
         db.execute(sql.DELIVER, (scope, action))
         db.execute(sql.ANSWERED, (scope, action, turn))
@@ -150,6 +152,12 @@ def resolve(
         record = resolved(stored, answer, now=now, value=value, final=final)
         db.execute(sql.STORE, sql.stored_row(record))
         return record
+
+
+def secret(db: sqlite3.Connection) -> bytes:
+    """Return the random bytes that were made with the ledger."""
+    found: bytes = db.execute("SELECT value FROM meta WHERE name = 'secret'").fetchone()[0]
+    return found
 
 
 def prune(db: sqlite3.Connection, now: Now, keep_result: float) -> int:

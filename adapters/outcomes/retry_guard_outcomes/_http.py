@@ -105,8 +105,9 @@ def _failed_items(text: str) -> bool:
 def _method(answer: object) -> str:
     request = getattr(answer, "_request", None) or getattr(answer, "request_info", None)
     request = request or getattr(answer, "__dict__", {}).get("request")
-    method = getattr(request, "method", None) or getattr(answer, "_request_method", None)
-    return str(method or getattr(answer, "method", None) or "").upper()
+    bare = getattr(answer, "_original_response", None) or answer
+    method = getattr(request or answer, "method", None) or getattr(bare, "_method", None)
+    return str(method or "").upper()
 
 
 def _past(answer: object) -> Iterable[tuple[str, int]]:

@@ -35,7 +35,7 @@ def _never_started(process: object) -> bool:
 
     The code alone proves nothing: a script whose last command is missing ends with it too.
     """
-    line = _command_line(getattr(process, "args", None) or getattr(process, "cmd", None))
+    line = _command_line(getattr(process, "cmd", None) or getattr(process, "args", None))
     said: Any = getattr(process, "stderr", None)
     if line is None or SEVERAL.search(line) or not said:
         return False

@@ -123,7 +123,7 @@ class Driver:
             self.last = STOPPED
             return self.reply(record, end=STOPPED.end)
         arguments = outgoing(self.call, record, self.site)
-        arguments, extra = place_key(self.call.contract, arguments, record.key)
+        arguments, extra = place_key(self.call.contract, arguments, record.key or "")
         self.sent = True
         try:
             result = await self.hands.call(self.call.send, arguments, extra)
