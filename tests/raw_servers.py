@@ -3,14 +3,14 @@
 import socket
 import struct
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
 
 Serve = Callable[[socket.socket], None]
 
 
 @contextmanager
-def serving(*turns: Serve, last_closes: bool = False) -> Iterator[str]:
+def serving(*turns: Serve, last_closes: bool = False) -> Generator[str]:
     """Serve one connection after the other; give the address.
 
     The last turn goes on for ever, or, with `last_closes`, the port is closed before it begins:
@@ -106,7 +106,7 @@ def garbage(connection: socket.socket) -> None:
 
 
 @contextmanager
-def refused() -> Iterator[str]:
+def refused() -> Generator[str]:
     """An address where nobody listens: the port is bound, so that none else gets it."""
     with closing(socket.socket()) as bound:
         bound.bind(("127.0.0.1", 0))
@@ -115,7 +115,7 @@ def refused() -> Iterator[str]:
 
 
 @contextmanager
-def full() -> Iterator[str]:
+def full() -> Generator[str]:
     """An address where connections are never made, since its queue is full."""
     with closing(socket.create_server(("127.0.0.1", 0), backlog=0)) as listener:
         host, port = listener.getsockname()[:2]

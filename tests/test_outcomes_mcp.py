@@ -1,12 +1,15 @@
 """What the answer of an MCP server proves; a server of the `mcp` package answers."""
 
+import asyncio
 from typing import Any
 
 import pytest
 from mcp import Client, MCPError
+from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import MCPServer
 from mcp_types import CallToolResult, CreateTaskResult, InputRequiredResult, TextContent
 
+from http_clients import Reply
 from retry_guard_outcomes import Done, NotExecuted, Unknown, classify
 
 effects: list[int] = []
@@ -24,13 +27,11 @@ def charge(amount: int) -> str:
 @server.tool()
 async def slow() -> str:
     effects.append(0)
-    import asyncio
-
     await asyncio.sleep(30)
     return "late"
 
 
-async def called(tool: str, arguments: dict[str, Any], limit: float | None = None) -> Any:
+async def called(tool: str, arguments: dict[str, Any], limit: float | None = None) -> Reply:
     effects.clear()
     async with Client(server, read_timeout_seconds=limit) as client:
         try:
@@ -63,8 +64,6 @@ async def test_a_tool_that_there_is_not_was_not_executed() -> None:
 
 async def test_a_method_that_there_is_not_was_not_executed() -> None:
     """What every server answers that has no tools at all."""
-    from mcp.server.lowlevel import Server
-
     async with Client(Server("empty")) as client:
         with pytest.raises(MCPError) as refusal:
             await client.call_tool("charge", {"amount": 5})
@@ -148,7 +147,8 @@ def test_a_failure_without_text_is_unknown() -> None:
 
 def test_a_response_with_a_result_is_judged_by_it() -> None:
     for failing in (True, False):
-        message = {"jsonrpc": "2.0", "id": 1, "result": {"content": [], "isError": failing}}
+        result = {"content": ["no"], "isError": failing}
+        message = {"jsonrpc": "2.0", "id": 1, "result": result}
         assert classify(message) == (Unknown(message) if failing else Done(message))
 
 

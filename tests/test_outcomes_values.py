@@ -5,14 +5,13 @@ import concurrent.futures
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import anyio
 import httpx
 import pydantic
 import pytest
 
-from http_clients import caught
+from http_clients import Reply, caught
 from raw_servers import refused, serving, silent
 from retry_guard_outcomes import Done, NotExecuted, NotExecutedError, Unknown, classify
 
@@ -90,10 +89,10 @@ def test_a_name_alone_convinces_nobody() -> None:
 
     assert isinstance(classify(ConnectError()), Unknown)
 
-    class Refused(ConnectionRefusedError):
+    class RefusedError(ConnectionRefusedError):
         pass
 
-    assert isinstance(classify(Refused()), NotExecuted)
+    assert isinstance(classify(RefusedError()), NotExecuted)
 
 
 # --- cancellation and interrupts: B30, B111, B113 ---
@@ -157,7 +156,7 @@ async def test_a_group_proves_it_if_every_leaf_does() -> None:
     with refused() as first, refused() as second:
         error = await together(f"http://{first}/", f"http://{second}/")
     assert classify(error) == NotExecuted(error)
-    nested = ExceptionGroup("outer", [error, ConnectionRefusedError()])  # type: ignore[list-item]  # of Exceptions
+    nested = BaseExceptionGroup("outer", [error, ConnectionRefusedError()])
     assert classify(nested) == NotExecuted(nested)
 
 
@@ -174,7 +173,7 @@ def test_one_leaf_without_proof_leaves_a_group_unknown(other: BaseException) -> 
 python = [sys.executable, "-c"]
 
 
-def run(*code: str, **options: Any) -> subprocess.CompletedProcess[str]:
+def run(*code: str, **options: Reply) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*python, *code], check=False, text=True, **options)
 
 
@@ -226,8 +225,8 @@ def test_a_working_directory_that_is_not_there_proves_it_too(tmp_path: Path) -> 
     assert classify(error) == NotExecuted(error)
 
 
-def shell(line: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(line, shell=True, check=False, text=True, capture_output=True, **options)
+def shell(line: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(line, shell=True, check=False, text=True, capture_output=True)  # noqa: S602 - a shell it must be
 
 
 @pytest.mark.parametrize("line", ["no-such-command-at-all --charge 5", "/etc/passwd --charge 5"])
@@ -264,9 +263,9 @@ def test_a_shell_whose_last_command_was_missing_proves_nothing(line: str, tmp_pa
 
 
 def test_an_exit_code_of_a_shell_that_said_nothing_proves_nothing() -> None:
-    ended = subprocess.run("exit 127", shell=True, check=False)
+    ended = subprocess.run("exit 127", shell=True, check=False)  # noqa: S602 - (the same)
     assert classify(ended) == Unknown(ended)
-    silenced = subprocess.CompletedProcess("no-such-command", 127)
+    silenced = subprocess.CompletedProcess("no-such-command", 127, "", "")
     assert classify(silenced) == Unknown(silenced)
     unclosed = subprocess.CompletedProcess("x 'y", 127, "", "sh: 1: x: not found")
     assert classify(unclosed) == Unknown(unclosed)

@@ -1,6 +1,6 @@
 """A toy driver: one caller, stepped by hand, turn by turn, on a virtual clock."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from types import ModuleType
 
@@ -80,6 +80,11 @@ class Caller:
         """Whether the ledger says that it holds an open record."""
         records = self.ledger.records.values()
         return any(r.owner == self.name and r.state == "open" for r in records)
+
+    def state(self) -> tuple[Hashable, ...]:
+        """All that the future depends on, but for the engine."""
+        flags = (self.stopped, self.suspended, self.delivered)
+        return (self.record, self.end, self.flight, self.ready, self.claims, self.asked, *flags)
 
     def go(self) -> None:
         """Take one turn: perform the pending step, up to the next that others could notice."""

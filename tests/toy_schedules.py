@@ -1,7 +1,9 @@
 """Every interleaving of a few callers, with at most one crash and one lease that runs out."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
+from types import GeneratorType
 from typing import NamedTuple
 
 from toy_driver import LEASE, Caller
@@ -38,6 +40,13 @@ class Game:
                 choices += [Choice("suspend", caller)] * (self.suspensions > 0)
         return choices
 
+    def state(self) -> Hashable:
+        """All that the future depends on."""
+        records = tuple(self.ledger.records.values())
+        callers = tuple((*caller.state(), *frames(caller.engine)) for caller in self.callers)
+        left = (self.crashes, self.suspensions, *self.problems)
+        return self.world.state(), records, callers, left
+
     def play(self, choice: Choice) -> None:
         what, caller = choice
         self.steps += 1
@@ -67,25 +76,56 @@ def fresh_beside_another(game: Game, caller: Caller) -> Iterator[str]:
             yield f"{mine} was sent while {made.action} was {other.state}"
 
 
-def every_schedule(build: Callable[[], Game], limit: int = 200) -> Iterator[Game]:
-    """Play all schedules, the one after the other, each from its start."""
-    path: list[int] = []
-    while True:
-        game, widths = build(), []
-        while options := game.options():
-            if len(widths) == limit:
-                game.problems.append("livelock: the schedule does not end")
-                break
-            if len(widths) == len(path):
-                path.append(0)
-            game.play(options[path[len(widths)]])
-            widths.append(len(options))
-        yield game
-        while path and path[-1] + 1 == widths[len(path) - 1]:
-            path.pop()
-        if not path:
-            return
-        path[-1] += 1
+class Count(NamedTuple):
+    """How many schedules there are, and through how many different states they lead."""
+
+    schedules: int
+    states: int
+
+
+def explore(build: Callable[[], Game], judged: Callable[[Game], None], limit: int = 200) -> Count:
+    """Play all schedules and hand each different end to `judged`.
+
+    Generators cannot be copied, so each branch is played anew from its start; two schedules that
+    lead to one state (of the callers, their generators, the world and the ledger) have one
+    future, which is played once and counted for both.
+    """
+    known: dict[Hashable, int] = {}
+
+    def visit(game: Game, path: tuple[int, ...]) -> int:
+        state = game.state()
+        if state in known:
+            return known[state]
+        options, count = game.options(), 0
+        if not options or len(path) > limit:
+            game.problems += ["livelock: the schedule does not end"] * len(options)
+            judged(game)
+            count = 1
+        for index in range(len(options) if count == 0 else 0):
+            branch = game if index == 0 else replayed(build, path)
+            branch.play(branch.options()[index])
+            count += visit(branch, (*path, index))
+        known[state] = count
+        return count
+
+    schedules = visit(build(), ())
+    return Count(schedules, len(known))
+
+
+def replayed(build: Callable[[], Game], path: tuple[int, ...]) -> Game:
+    """Play these choices from the start."""
+    game = build()
+    for index in path:
+        game.play(game.options()[index])
+    return game
+
+
+def frames(engine: object) -> Iterator[Hashable]:
+    """Where a generator and the one that it delegates to stand, and all that they know."""
+    while isinstance(engine, GeneratorType) and engine.gi_frame is not None:
+        frame = engine.gi_frame
+        yield frame.f_lasti, *sorted(frame.f_locals.items(), key=itemgetter(0))
+        engine = engine.gi_yieldfrom
 
 
 def judge(game: Game) -> list[str]:

@@ -1,5 +1,6 @@
 """A server on a virtual clock: what each send really does, and what a look then shows."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -53,6 +54,10 @@ class World:
 
     def moment(self) -> Now:
         return Now(self.now, self.now)
+
+    def state(self) -> Hashable:
+        """All that the future depends on."""
+        return self.now, self.sends, *self.effects, *self.late, *self.keys.items()
 
     def pass_until(self, time: float) -> None:
         """Let time pass; late requests run when they are due."""

@@ -4,6 +4,7 @@ All take the same code path; in `no_guard` the guard passes everything through.
 """
 
 import json
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -11,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, Literal, Protocol, assert_never
 
 from retry_guard import Answer, Done, Guard, NotExecuted, Outcome, Policy, Unresolved
-from retry_guard_ledgers import open_ledger
+from retry_guard_ledgers import Ledger, MemoryLedger
 from retry_guard_outcomes import classify
 from retry_guard_sandbox._http import APIStatusError, Json, ReadTimeout
 from retry_guard_sandbox._needed import Moment, needed
@@ -57,7 +58,7 @@ class GuardedCaller:
         self._current = ToolCall("", {})
         self._began, self._first = 0.0, 0
         self._guard = Guard(
-            open_ledger("memory://"),
+            _ledger(),
             world.variant.contracts.values(),
             classify=classify,
             read=world.wire.call,
@@ -119,10 +120,20 @@ class GuardedCaller:
             first=self._first,
             begun=self._began,
             now=world.clock.time,
-            names=frozenset(e.id for e in world.effects.of(call.tool, call.arguments)),
+            made=world.effects.of(call.tool, call.arguments),
         )
         was_needed = needed(world.variant.contracts[call.tool], self._policy, moment)
         self.escalations.append(Escalation(call.tool, call.arguments, was_needed))
+
+
+def _ledger() -> Ledger:
+    """A ledger for one episode: without the warning that it will not outlive it."""
+    log = logging.getLogger("retry_guard")
+    before, log.disabled = log.disabled, True
+    try:
+        return MemoryLedger()
+    finally:
+        log.disabled = before
 
 
 def _failure(message: str) -> str:

@@ -1,11 +1,11 @@
 """One run: an agent does a task in a world, through an arm; then it is graded."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass, fields
 
 from retry_guard_sandbox._conditions import CONDITIONS, Caller
 from retry_guard_sandbox._faults import FAULTS, Hits
-from retry_guard_sandbox._grading import grade
+from retry_guard_sandbox._grading import Grade, grade
+from retry_guard_sandbox._http import Json
 from retry_guard_sandbox._operators import OPERATORS
 from retry_guard_sandbox._rows import Row
 from retry_guard_sandbox._streams import Streams
@@ -87,10 +87,10 @@ def run(spec: Spec) -> list[Row]:
     ended = world.clock.time
     world.clock.settle()
     grades = grade(task, world.effects, world.wire.seen, caller.escalations, ended)
-    said: dict[str, Any] = {"claimed": talk.claimed, "error": error}
+    said: Json = {"claimed": talk.claimed, "error": error}
     if error is not None:
         said["outcome"] = "error"
-    return [Row(**{**_named(spec), **asdict(g), **said}) for g in grades]
+    return [Row(**{**_named(spec), **_values(graded), **said}) for graded in grades]
 
 
 def _sight(spec: Spec, world: World) -> Sight:
@@ -102,6 +102,11 @@ def _sight(spec: Spec, world: World) -> Sight:
     return Sight(TASKS[spec.task].steps, world.variant.tools, new_key)
 
 
-def _named(spec: Spec) -> dict[str, Any]:
+def _named(spec: Spec) -> Json:
     service, hidden = TASKS[spec.task].service, FAULTS[spec.fault].hidden
-    return {**asdict(spec), "service": service, "hidden": hidden, "harness": "none"}
+    return {**_values(spec), "service": service, "hidden": hidden, "harness": "none"}
+
+
+def _values(part: Spec | Grade) -> Json:
+    """The fields of a part of a row, by name."""
+    return {field.name: getattr(part, field.name) for field in fields(part)}

@@ -7,6 +7,7 @@ from itertools import product
 from multiprocessing import get_context
 from types import MappingProxyType
 
+from retry_guard import GuardError
 from retry_guard_sandbox._conditions import CONDITIONS
 from retry_guard_sandbox._episode import Spec, run
 from retry_guard_sandbox._faults import ATTEMPTS_HIT, FAULTS, Hits
@@ -34,7 +35,7 @@ BATCH = 64
 """Episodes that are handed to a process at a time."""
 
 
-class GridError(ValueError):
+class GridError(GuardError):
     """The grid names what does not exist, or holds no episode. The message lists the choices."""
 
 

@@ -1,15 +1,17 @@
-"""Whether an escalation was needed, judged by what the client had seen, not by what was hidden.
+"""Whether an escalation was needed, or something short of a person would have told.
 
 Needed: the observations leave both "executed" and "not executed" possible, and neither a usable
-key nor a decisive read fits before the deadline. This is written from the contract alone; it
-knows nothing of how the guard decides.
+key nor a decisive read fits before the deadline. A read is decisive if it is the first since the
+last send's end and lag and would show the one effect that there is, or if finding none proves
+that there will be none. Effects that are shown twice are for a person: no client can undo one.
+All this follows from the contract; nothing here knows how the guard decides.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf
 
 from retry_guard import Contract, Policy
+from retry_guard_sandbox._effects import Effect
 from retry_guard_sandbox._http import Json
 from retry_guard_sandbox._wire import Seen
 
@@ -19,7 +21,7 @@ class Moment:
     """When one call of a write was handed over.
 
     `seen`: all exchanges so far. `first`: how many there were when the call began, at `begun`.
-    `now`: the moment. `names`: ids of the effects of this action, to recognise what was shown.
+    `now`: the moment. `made`: the effects that the action had until then.
     """
 
     tool: str
@@ -28,7 +30,7 @@ class Moment:
     first: int
     begun: float
     now: float
-    names: frozenset[str]
+    made: Sequence[Effect]
 
 
 def needed(contract: Contract, policy: Policy, moment: Moment) -> bool:
@@ -36,7 +38,7 @@ def needed(contract: Contract, policy: Policy, moment: Moment) -> bool:
     sends = [s for s in moment.seen if _is_send(s, moment)]
     if not any(send.is_open for send in sends):
         return False
-    shown = max((_shown(s, moment.names) for s in moment.seen if _is_read(s, contract)), default=0)
+    shown = max((_shown(s, moment) for s in moment.seen if _is_read(s, contract)), default=0)
     if shown:
         return shown > 1
     return not (
@@ -61,16 +63,17 @@ def _key_is_usable(
 
 
 def _read_fits(contract: Contract, policy: Policy, moment: Moment, sends: Sequence[Seen]) -> bool:
-    """Whether a read that could settle it was still to come in this call."""
+    """Whether a read that would have settled it was still to come in this call."""
     terms, last = contract.terms, sends[-1].ended
     if not terms.read_back:
         return False
-    looked = max((s.begun for s in moment.seen if _is_read(s, contract)), default=-inf)
-    if looked < last + terms.lag:
-        return max(moment.now, last + terms.lag) <= _deadline(policy, moment)
-    if not terms.conclusive or looked >= last + terms.bound + terms.lag:
-        return False
-    return last + terms.bound + terms.lag <= _deadline(policy, moment)
+    until = _deadline(policy, moment)
+    looks = [seen.begun for seen in moment.seen if _is_read(seen, contract)]
+    due = max(moment.now, last + terms.lag)
+    would_show = len(moment.made) == 1 and moment.made[0].at + terms.lag <= due
+    if would_show and due <= until and not any(look >= last + terms.lag for look in looks):
+        return True
+    return terms.conclusive and max(moment.now, last + terms.lag + terms.bound) <= until
 
 
 def _deadline(policy: Policy, moment: Moment) -> float:
@@ -85,7 +88,8 @@ def _is_read(seen: Seen, contract: Contract) -> bool:
     return contract.read_back is not None and seen.request.tool == contract.read_back.tool
 
 
-def _shown(seen: Seen, names: frozenset[str]) -> int:
+def _shown(seen: Seen, moment: Moment) -> int:
     """How many effects of the action a read showed."""
+    names = {effect.id for effect in moment.made}
     items: list[Json] = [] if seen.response is None else seen.response.body.get("data", [])
     return sum(item["id"] in names for item in items)

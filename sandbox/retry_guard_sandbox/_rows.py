@@ -2,15 +2,16 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Literal, cast
 
+from retry_guard import GuardError
 from retry_guard_sandbox._http import Json
 
 OutcomeName = Literal["exactly_once", "duplicate", "omission", "divergent", "error"]
 
 
-class RowError(ValueError):
+class RowError(GuardError):
     """A line is no row of a report. The message says which line and why."""
 
 
@@ -55,10 +56,12 @@ class Row:
 
     def to_json(self) -> str:
         """Return one line of JSON, without its end."""
-        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
+        values = {name: getattr(self, name) for name in _ORDER}
+        return json.dumps(values, ensure_ascii=False, separators=(",", ":"))
 
 
-_NAMES = frozenset(field.name for field in fields(Row))
+_ORDER = tuple(field.name for field in fields(Row))
+_NAMES = frozenset(_ORDER)
 
 
 def read_rows(lines: Iterable[str]) -> Iterator[Row]:

@@ -1,1 +1,5 @@
 """The `retry-guard` command."""
+
+from retry_guard_console._main import main
+
+__all__ = ["main"]

@@ -1,25 +1,18 @@
 """`retry-guard ab`: the sandbox with the guard off and on, side by side."""
 
-from __future__ import annotations
-
 import argparse
 import os
-import sys
+from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from retry_guard_console._shared import refuse, show, table
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
+    from retry_guard_console._shared import Subparsers
     from retry_guard_sandbox import Grid, Report, Row
-
-USAGE = 2
-"""The exit code for bad input."""
-
-WIDTH = 120
-"""Columns of the table where the output is no terminal."""
 
 _EPILOG = """\
 example:
@@ -36,22 +29,22 @@ exit codes:
 _LISTS = {
     "contracts": "contract variants",
     "faults": "what goes wrong with each write",
-    "attempts_hit": "how many attempts of each write a fault hits: 1, 2, all",
+    "attempts_hit": "how many attempts of each write a fault hits: 1, 2, all (default 1,all)",
     "services": "the services whose tasks are done",
     "agents": "the scripted agents that do them",
     "conditions": "the arms",
-    "operators": "who answers when a write is handed over",
+    "operators": "who answers when a write is handed over (default fencing)",
 }
 
 
-def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(subparsers: "Subparsers") -> None:
     """Add the command and its options."""
     parser = subparsers.add_parser(
         "ab",
         help="run the fault sandbox with the guard off and on, and compare",
         description="Run scripted agents against faulty services, with the guard off and on, and "
-        "count what really happened. List options take names separated by commas, or `all`; the "
-        "names are listed where one of them is not known.",
+        "count what really happened. List options take names separated by commas, or `all`; an "
+        "unknown name lists the valid ones.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -70,43 +63,44 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     parser.set_defaults(run=run)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(given: argparse.Namespace) -> int:
     """Run the grid, print the table; return the exit code."""
     from retry_guard_sandbox import GridError, report
 
-    if args.jobs < 1:
-        return _refuse(f"--jobs {args.jobs}: give at least 1")
+    if given.jobs < 1:
+        return refuse("ab", f"--jobs {given.jobs}: give at least 1")
     try:
-        grid = _grid(args)
+        grid = _grid(given)
     except GridError as error:
-        return _refuse(str(error))
+        return refuse("ab", str(error))
     with ExitStack() as stack:
-        lines = None
-        if args.json is not None:
+        file = None
+        if given.json is not None:
             try:
-                lines = stack.enter_context(args.json.open("w", encoding="utf-8", newline="\n"))
+                file = stack.enter_context(given.json.open("w", encoding="utf-8", newline="\n"))
             except OSError as error:
-                return _refuse(f"--json {args.json}: {error.strerror}; name a file to write")
-        result = report(_written(_rows(grid, args.jobs), lines))
+                return refuse("ab", f"--json {given.json}: {error.strerror}; name another file")
+        result = report(_written(_rows(grid, given.jobs), file))
     _print(result)
     return result.exit_code
 
 
-def _grid(args: argparse.Namespace) -> Grid:
+def _grid(given: argparse.Namespace) -> "Grid":
     """Return the grid that was asked for; raises `GridError`."""
     from retry_guard_sandbox import CHOICES, Grid
 
-    given: dict[str, tuple[str, ...]] = {}
+    lists: dict[str, tuple[str, ...]] = {}
     for name in _LISTS:
-        text: str | None = getattr(args, name)
+        text: str | None = getattr(given, name)
         if text is not None:
             names = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+            # Where `all` is itself a name, it is meant as that.
             every = names == ("all",) and "all" not in CHOICES[name]
-            given[name] = CHOICES[name] if every else names
-    return Grid(**given, seeds=args.seeds)
+            lists[name] = CHOICES[name] if every else names
+    return Grid(**lists, seeds=given.seeds)
 
 
-def _rows(grid: Grid, jobs: int) -> Iterator[Row]:
+def _rows(grid: "Grid", jobs: int) -> Iterator["Row"]:
     """Yield the rows, with a progress bar where a person looks on."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
@@ -115,14 +109,13 @@ def _rows(grid: Grid, jobs: int) -> Iterator[Row]:
 
     specs, console = grid.specs(), Console(stderr=True)
     columns = (BarColumn(), MofNCompleteColumn(), "episodes", TimeRemainingColumn())
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
-        advance: Callable[[int], None] = partial(bar.advance, bar.add_task("", total=len(specs)))
+    off = not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=off) as bar:
+        advance = partial(bar.advance, bar.add_task("", total=len(specs)))
         yield from run_all(specs, jobs=jobs, progress=advance)
 
 
-def _written(rows: Iterator[Row], file: TextIO | None) -> Iterator[Row]:
+def _written(rows: Iterator["Row"], file: TextIO | None) -> Iterator["Row"]:
     """Hand the rows on, and write each to the file, if there is one."""
     for row in rows:
         if file is not None:
@@ -130,45 +123,33 @@ def _written(rows: Iterator[Row], file: TextIO | None) -> Iterator[Row]:
         yield row
 
 
-def _print(result: Report) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-
+def _print(result: "Report") -> None:
     from retry_guard_sandbox import COLUMNS, HEADING
 
-    console = Console(highlight=False, emoji=False, markup=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, emoji=False, markup=False, width=WIDTH)
-    table = Table(*COLUMNS, box=SIMPLE_HEAD, padding=(0, 1))
-    for column in table.columns[2:]:
+    lines = table(*COLUMNS)
+    for column in lines.columns[2:]:
         column.justify = "right"
     before = None
     for line in result.lines:
         if before not in (None, line.contract):
-            table.add_section()
+            lines.add_section()
         before = line.contract
-        table.add_row(*line.texts())
-    console.print(HEADING)
-    console.print(table)
+        lines.add_row(*line.texts())
+    print(HEADING)
+    show(lines)
     for title, items in (
         ("Cells that the guard harmed (off exactly once, on not)", result.harmed),
         ("Duplicates that remain with the guard", result.remaining),
-        ("Found", result.findings),
+        ("Findings", result.findings),
     ):
-        console.print(f"{title}:{'' if items else ' none'}")
+        print(f"{title}:{'' if items else ' none'}")
         for item in items:
-            console.print(f"  {item}", soft_wrap=True)
-    console.print(f"Verdict: {result.verdict}")
-
-
-def _refuse(message: str) -> int:
-    print(f"retry-guard ab: {message}", file=sys.stderr)
-    return USAGE
+            print(f"  {item}")
+    print(f"Verdict: {result.verdict}")
 
 
 def _cores() -> int:
-    """Return the processors that this process may use."""
+    """Return how many processors this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

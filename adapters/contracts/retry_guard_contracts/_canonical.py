@@ -19,25 +19,26 @@ from typing import Any, cast
 from unicodedata import normalize
 from uuid import UUID
 
-from retry_guard_contracts._errors import ArgumentError
 from retry_guard_contracts._values import (
+    Place,
     check_depth,
     check_number,
     check_text,
     check_zone,
+    error,
     own_fields,
     refuse,
 )
 
 
-def canonical(value: object, path: str = "arguments") -> bytes:
-    """Return the canonical form. `path` names the value in errors.
+def canonical(value: object, place: Place = "arguments") -> bytes:
+    """Return the canonical form. `place` names the value in errors.
 
     Raises:
         ArgumentError: it holds NaN, an infinity, a lone surrogate, two keys of one NFC form, a
             key that is not text, a type that is not understood, or too many levels.
     """
-    return _form(value, path, 0)
+    return _form(value, place, 0)
 
 
 def piece(tag: bytes, payload: bytes) -> bytes:
@@ -50,32 +51,32 @@ def set_of(forms: Iterable[bytes]) -> bytes:
     return piece(b"S", b"".join(sorted(set(forms))))
 
 
-def _form(value: object, path: str, depth: int) -> bytes:
-    check_depth(depth, path)
+def _form(value: object, place: Place, depth: int) -> bytes:
+    check_depth(depth, place)
     write = _WRITERS.get(type(value))
     if write is not None:
-        return write(value, path, depth)
+        return write(value, place, depth)
     if Enum in type(value).__mro__:
         member = cast("Enum", value)
         name = member._value_ if isinstance(member, Flag) else member._name_
-        return piece(b"e", _class(value) + _form(name, path, depth + 1))
+        return piece(b"e", _class(value) + _form(name, place, depth + 1))
     held = own_fields(value)
     if held is None:
-        raise refuse(value, path)
-    return piece(b"o", _class(value) + _mapping(held, path, depth))
+        raise refuse(value, place)
+    return piece(b"o", _class(value) + _mapping(held, place, depth))
 
 
 def _class(value: object) -> bytes:
     return piece(b"c", type(value).__qualname__.encode())
 
 
-def _text(value: str, path: str, _depth: int) -> bytes:
-    check_text(value, path)
+def _text(value: str, place: Place, _depth: int) -> bytes:
+    check_text(value, place)
     return piece(b"s", normalize("NFC", value).encode())
 
 
-def _number(value: float | Decimal, path: str, _depth: int) -> bytes:
-    check_number(value, path)
+def _number(value: float | Decimal, place: Place, _depth: int) -> bytes:
+    check_number(value, place)
     digits, exponent = value if isinstance(value, int) else 0, 0
     if not isinstance(value, int):
         exact = Decimal(float.__repr__(value)) if isinstance(value, float) else value
@@ -87,40 +88,40 @@ def _number(value: float | Decimal, path: str, _depth: int) -> bytes:
     return piece(b"i", b"%xe%d" % (digits, exponent if digits else 0))
 
 
-def _list(value: Iterable[object], path: str, depth: int) -> bytes:
-    forms = [_form(item, f"{path}[{at}]", depth + 1) for at, item in enumerate(value)]
+def _list(value: Iterable[object], place: Place, depth: int) -> bytes:
+    forms = [_form(item, (place, at), depth + 1) for at, item in enumerate(value)]
     return piece(b"l", b"".join(forms))
 
 
-def _set(value: Iterable[object], path: str, depth: int) -> bytes:
-    return set_of(_form(item, f"{path}[]", depth + 1) for item in value)
+def _set(value: Iterable[object], place: Place, depth: int) -> bytes:
+    return set_of(_form(item, (place, "*"), depth + 1) for item in value)
 
 
-def _mapping(value: dict[str, object], path: str, depth: int) -> bytes:
+def _mapping(value: dict[str, object], place: Place, depth: int) -> bytes:
     forms: dict[str, bytes] = {}
     for key, item in value.items():
         if type(key) is not str:
-            raise ArgumentError(f"{path}: a key is not text; use text for every key")
-        check_text(key, f"{path}: a key")
+            raise error(place, "a key is not text; use text for every key")
+        check_text(key, place)
         name = normalize("NFC", key)
         if name in forms:
-            raise ArgumentError(f"{path}: two keys are both {name!r} in NFC; keep one of them")
-        forms[name] = _form(item, f"{path}.{name}", depth + 1)
+            raise error(place, f"two keys are both {name!r} in NFC; keep one of them")
+        forms[name] = _form(item, (place, name), depth + 1)
     parts = (piece(b"s", name.encode()) + forms[name] for name in sorted(forms))
     return piece(b"d", b"".join(parts))
 
 
-def _datetime(value: datetime, path: str, _depth: int) -> bytes:
-    check_zone(value, path)
+def _datetime(value: datetime, place: Place, _depth: int) -> bytes:
+    check_zone(value, place)
     return piece(b"t", value.isoformat().encode())
 
 
-def _time(value: time, path: str, _depth: int) -> bytes:
-    check_zone(value, path)
+def _time(value: time, place: Place, _depth: int) -> bytes:
+    check_zone(value, place)
     return piece(b"h", value.isoformat().encode())
 
 
-_WRITERS: dict[type, Callable[[Any, str, int], bytes]] = {
+_WRITERS: dict[type, Callable[[Any, Place, int], bytes]] = {
     type(None): lambda _value, _path, _depth: piece(b"n", b""),
     bool: lambda value, _path, _depth: piece(b"b", b"1" if value else b"0"),
     int: _number,

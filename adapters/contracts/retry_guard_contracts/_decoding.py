@@ -29,11 +29,19 @@ def decode(data: bytes, types: Mapping[str, type] | None = None) -> Any:  # noqa
         return _value(json.loads(data), types)
     except ArgumentError:
         raise
-    except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError) as error:
+    except _DAMAGE as error:
         msg = f"the stored form cannot be read: {type(error).__name__}; the record is damaged"
         raise ArgumentError(msg) from error
 
 
+_DAMAGE = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 Types = Mapping[str, type] | None
 
 

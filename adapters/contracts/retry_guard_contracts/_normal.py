@@ -56,18 +56,18 @@ def _set(value: object, path: str) -> bytes:
 
 def _leaves(value: object, path: str, fold: Callable[[object], object], depth: int = 0) -> object:
     check_depth(depth, path)
-    match value:
-        case dict():
-            held = cast("dict[str, object]", value)
-            return {key: _leaves(item, path, fold, depth + 1) for key, item in held.items()}
-        case list() | tuple() | set() | frozenset():
-            items = cast("list[object]", value)
-            return type(items)(_leaves(item, path, fold, depth + 1) for item in items)
-        case str():
-            check_text(value, path)
-            return fold(value)
-        case _:
-            return fold(value)
+    kind = type(value)
+    if kind is dict:
+        held = cast("dict[str, object]", value)
+        return {key: _leaves(item, path, fold, depth + 1) for key, item in held.items()}
+    if kind in (list, tuple, set, frozenset):
+        items = cast("list[object]", value)
+        return cast("type[list[object]]", kind)(
+            _leaves(item, path, fold, depth + 1) for item in items
+        )
+    if kind is str:
+        check_text(cast("str", value), path)
+    return fold(value)
 
 
 def _text(value: object) -> object:

@@ -8,6 +8,7 @@ item, and `.` (or nothing) the whole. A dot or bracket that belongs to a name is
 import re
 from collections.abc import Callable, Mapping
 from enum import Enum
+from functools import lru_cache
 from typing import Final, cast
 from unicodedata import normalize
 
@@ -33,6 +34,7 @@ Path = tuple[Step, ...]
 _STEP = re.compile(r"(?:^|\.)((?:[^.\[\]\\]|\\.)+)|\[(\d{0,9})\]")
 
 
+@lru_cache(maxsize=1024)
 def parse_path(text: str) -> Path:
     """Return the steps of a path.
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from hashlib import sha256
 from math import inf
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -20,8 +20,11 @@ from retry_guard_core import Terms
 
 def _all_exact(value: object) -> object:
     """A list of fields is short for: each of them `exact`."""
-    if isinstance(value, list | tuple) and all(isinstance(name, str) for name in value):
-        return dict.fromkeys(value, "exact")  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - pydantic checks what it holds
+    if isinstance(value, list | tuple):
+        names = cast("list[object]", value)
+        if all(isinstance(name, str) for name in names):
+            return dict.fromkeys(names, "exact")
+        return names
     return value
 
 
@@ -55,6 +58,11 @@ class Contract(Part):
     twins: Literal["join", "count"] = "join"
     repeat: Literal["allow", "warn", "escalate"] = "warn"
     repeat_window: Seconds = 600.0
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, tool: str, **stated: Any) -> None:  # noqa: ANN401 - parts or mappings
+            """A part may be stated as a mapping of its fields, which no annotation says."""
 
     @property
     def writes(self) -> str:

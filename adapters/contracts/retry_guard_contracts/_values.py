@@ -6,7 +6,7 @@ from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
 from types import MemberDescriptorType
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -14,6 +14,9 @@ from pydantic import BaseModel
 
 from retry_guard_contracts._errors import ArgumentError
 
+Place: TypeAlias = "str | tuple[Place, str | int]"
+"""Where a value is: a name, or a place and the step from there. Written out only in errors."""
+LINE = 120
 MAX_DEPTH = 100
 """How deep a value may be nested; a value that holds itself is deeper than that."""
 MAX_DIGITS = 3_900
@@ -26,50 +29,63 @@ _PLAIN = frozenset(
 )
 
 
-def check_depth(depth: int, path: str) -> None:
+def shown(place: Place) -> str:
+    """Return a place as a path, such as `arguments.items[2].price`."""
+    steps: list[str] = []
+    while not isinstance(place, str):
+        place, step = place
+        steps.append(f"[{step}]" if isinstance(step, int) else f".{step}")
+    text = place + "".join(reversed(steps))
+    return text if len(text) < LINE else text[: LINE - 3] + "..."
+
+
+def error(place: Place, text: str) -> ArgumentError:
+    """Return an error that begins with the place."""
+    return ArgumentError(f"{shown(place)}: {text}")
+
+
+def check_depth(depth: int, place: Place) -> None:
     """Refuse what is nested deeper than `MAX_DEPTH`."""
     if depth > MAX_DEPTH:
-        place = path if len(path) < 80 else path[:77] + "..."  # noqa: PLR2004 - a readable line
-        raise ArgumentError(f"{place}: nested deeper than {MAX_DEPTH} levels; pass it flatter")
+        raise error(place, f"nested deeper than {MAX_DEPTH} levels; pass it flatter")
 
 
-def check_text(text: str, path: str) -> None:
+def check_text(text: str, place: Place) -> None:
     """Refuse text that is no Unicode text."""
     try:
         text.encode()
     except UnicodeEncodeError:
-        msg = f"{path}: holds a lone surrogate, so it is no Unicode text; repair or remove it"
-        raise ArgumentError(msg) from None
+        raise error(place, "holds a lone surrogate, so it is no text; remove it") from None
 
 
-def check_number(value: float | Decimal, path: str) -> None:
+def check_number(value: float | Decimal, place: Place) -> None:
     """Refuse NaN, infinities and numbers too long to be written."""
     if isinstance(value, int):
         if value.bit_length() > MAX_BITS:
-            raise ArgumentError(f"{path}: an integer of more than 3,900 digits; pass it as text")
+            raise error(place, "an integer of more than 3,900 digits; pass it as text")
         return
     exact = Decimal(float.__repr__(value)) if isinstance(value, float) else value
     if not exact.is_finite():
         odd = "NaN" if exact.is_nan() else "-Infinity" if exact.is_signed() else "Infinity"
-        raise ArgumentError(f"{path}: {odd} is not a number; pass a finite one")
+        raise error(place, f"{odd} is not a number; pass a finite one")
     if len(exact.as_tuple().digits) > MAX_DIGITS:
-        raise ArgumentError(f"{path}: a number of more than 3,900 digits; pass it as text")
+        raise error(place, "a number of more than 3,900 digits; pass it as text")
 
 
-def check_zone(value: datetime | time, path: str) -> None:
+def check_zone(value: datetime | time, place: Place) -> None:
     """Refuse time zones whose offset only code of an unknown class can tell."""
     zone = type(value.tzinfo)
     fixed = zone is timezone or zone.__module__.partition(".")[0] == "pydantic_core"
     named = isinstance(value, datetime) and zone is ZoneInfo and cast("Any", value.tzinfo).key
     if not (value.tzinfo is None or fixed or named):
-        msg = f"{path}: time zones of type {zone.__name__} are not supported"
-        raise ArgumentError(f"{msg}; use datetime.timezone or zoneinfo.ZoneInfo")
+        text = f"time zones of type {zone.__name__} are not supported"
+        raise error(place, f"{text}; use datetime.timezone or zoneinfo.ZoneInfo")
 
 
-def refuse(value: object, path: str) -> ArgumentError:
+def refuse(value: object, place: Place) -> ArgumentError:
     """Return the error for a value whose type is not understood. The value is not looked at."""
     name = type(value).__qualname__
-    return ArgumentError(f"{path}: values of type {name} are not supported; pass plain data")
+    return error(place, f"values of type {name} are not supported; pass plain data")
 
 
 def own_fields(value: object) -> dict[str, object] | None:

@@ -13,10 +13,12 @@ from zoneinfo import ZoneInfo
 
 from retry_guard_contracts._errors import ArgumentError
 from retry_guard_contracts._values import (
+    Place,
     check_depth,
     check_number,
     check_text,
     check_zone,
+    error,
     own_fields,
     pydantic_state,
     refuse,
@@ -30,68 +32,68 @@ class Writer:
     left: float = float("inf")
     classes: dict[str, type] = field(default_factory=dict[str, type])
 
-    def write(self, value: object, path: str) -> bytes:
+    def write(self, value: object, place: Place) -> bytes:
         """Return the stored form; raises ArgumentError."""
-        tree = self.tree(value, path, 0)
+        tree = self.tree(value, place, 0)
         text = json.dumps(tree, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         return text.encode()
 
-    def tree(self, value: object, path: str, depth: int) -> object:
+    def tree(self, value: object, place: Place, depth: int) -> object:
         """Return what `json` writes for a value."""
-        check_depth(depth, path)
+        check_depth(depth, place)
         self._pay(1)
         kind = type(value)
         if kind is str:
-            return self._text(cast("str", value), path)
+            return self._text(cast("str", value), place)
         if kind is dict:
-            return self._mapping(cast("dict[str, object]", value), path, depth)
+            return self._mapping(cast("dict[str, object]", value), place, depth)
         if kind is list:
-            return self._items(cast("list[object]", value), path, depth)
+            return self._items(cast("list[object]", value), place, depth)
         if kind in _AS_THEY_ARE:
             if kind in (int, float):
-                check_number(cast("float", value), path)
+                check_number(cast("float", value), place)
             return value
         if kind in _CONTAINERS:
-            return self._container(cast("Iterable[object]", value), path, depth)
+            return self._container(cast("Iterable[object]", value), place, depth)
         if kind in _SCALARS:
-            return self._scalar(value, path)
-        return self._instance(value, path, depth)
+            return self._scalar(value, place)
+        return self._instance(value, place, depth)
 
     def _pay(self, size: int) -> None:
         self.left -= size
         if self.left < 0:
             raise ArgumentError("result: too long to be stored")
 
-    def _text(self, value: str, path: str) -> str:
+    def _text(self, value: str, place: Place) -> str:
         self._pay(len(value))
-        check_text(value, path)
+        check_text(value, place)
         return value
 
-    def _mapping(self, value: dict[str, object], path: str, depth: int) -> object:
+    def _mapping(self, value: dict[str, object], place: Place, depth: int) -> object:
         if any(type(key) is not str for key in value):
-            raise ArgumentError(f"{path}: a key is not text; use text for every key")
+            raise error(place, "a key is not text; use text for every key")
         members = {
-            self._text(key, f"{path}: a key"): self.tree(item, f"{path}.{key}", depth + 1)
+            self._text(key, place): self.tree(item, (place, key), depth + 1)
             for key, item in value.items()
         }
         return {"$": "object", "v": members} if "$" in members else members
 
-    def _items(self, value: Iterable[object], path: str, depth: int) -> list[object]:
-        return [self.tree(item, f"{path}[{at}]", depth + 1) for at, item in enumerate(value)]
+    def _items(self, value: Iterable[object], place: Place, depth: int) -> list[object]:
+        return [self.tree(item, (place, at), depth + 1) for at, item in enumerate(value)]
 
-    def _container(self, value: Iterable[object], path: str, depth: int) -> object:
-        items = self._items(value, path, depth)
+    def _container(self, value: Iterable[object], place: Place, depth: int) -> object:
+        items = self._items(value, place, depth)
         if not isinstance(value, tuple):
             items.sort(key=json.dumps)
         return {"$": type(value).__name__, "v": items}
 
-    def _scalar(self, value: object, path: str) -> object:
+    def _scalar(self, value: object, place: Place) -> object:
         if isinstance(value, Decimal):
-            check_number(value, path)
+            check_number(value, place)
         if isinstance(value, bytes):
             self._pay(len(value))
         if isinstance(value, datetime | time):
-            check_zone(value, path)
+            check_zone(value, place)
         text = _SCALARS[type(value)](value)
         stored: dict[str, object] = {"$": type(value).__name__.lower(), "v": text}
         if isinstance(value, datetime | time) and value.fold:
@@ -100,30 +102,30 @@ class Writer:
             stored |= {"v": value.replace(tzinfo=None).isoformat(), "zone": value.tzinfo.key}
         return stored
 
-    def _instance(self, value: object, path: str, depth: int) -> object:
+    def _instance(self, value: object, place: Place, depth: int) -> object:
         cls = type(value)
         name = cls.__qualname__
         stored: dict[str, object]
         if Enum in cls.__mro__:
             member = cast("Enum", value)
-            inner = self.tree(member._value_, path, depth + 1)
+            inner = self.tree(member._value_, place, depth + 1)
             stored = {"$": "enum", "class": name, "name": member._name_, "v": inner}
         else:
-            stored = {"$": "fields", "class": name, **self._fields(value, path, depth)}
+            stored = {"$": "fields", "class": name, **self._fields(value, place, depth)}
         if self.classes.setdefault(name, cls) is not cls:
-            raise ArgumentError(f"{path}: two classes are both named {name}; rename one of them")
+            raise error(place, f"two classes are both named {name}; rename one of them")
         return stored
 
-    def _fields(self, value: object, path: str, depth: int) -> dict[str, object]:
+    def _fields(self, value: object, place: Place, depth: int) -> dict[str, object]:
         held, state = own_fields(value), pydantic_state(value)
         if held is None:
-            raise refuse(value, path)
-        inner = {key: self.tree(item, f"{path}.{key}", depth + 1) for key, item in held.items()}
+            raise refuse(value, place)
+        inner = {key: self.tree(item, (place, key), depth + 1) for key, item in held.items()}
         if state is None:
             return {"v": inner}
         if state.private:
             name = type(value).__qualname__
-            raise ArgumentError(f"{path}: {name} has private attributes; pass plain data")
+            raise error(place, f"{name} has private attributes; pass plain data")
         return {"v": inner, "set": sorted(state.given)}
 
 

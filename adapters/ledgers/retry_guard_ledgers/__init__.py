@@ -14,7 +14,7 @@ from retry_guard_ledgers._protocol import (
 )
 from retry_guard_ledgers._rules import Finding
 from retry_guard_ledgers._sqlite import SQLiteLedger
-from retry_guard_ledgers._urls import OpenedLedger, ledger_url, open_ledger
+from retry_guard_ledgers._urls import NoLedgerError, OpenedLedger, ledger_url, open_ledger
 
 __all__ = [
     "SCHEME",
@@ -25,6 +25,7 @@ __all__ = [
     "LedgerError",
     "LedgerURLError",
     "MemoryLedger",
+    "NoLedgerError",
     "OpenedLedger",
     "SQLiteLedger",
     "about",

@@ -7,10 +7,10 @@ from retry_guard_ledgers._verbs import transaction
 
 _READ = "SELECT value FROM meta WHERE name = ?"
 _WRITE = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
-_IS_OPEN = "SELECT 1 FROM records WHERE live = 1 AND state = 'open' LIMIT 1"
+_IS_OPEN = "SELECT 1 FROM records WHERE state = 'open' LIMIT 1"
 _LATEST = (
     "SELECT max(max(claimed, settled_at, ifnull(ended, 0), ifnull(read_at, 0))) "
-    "FROM records WHERE live = 1 AND state = 'open'"
+    "FROM records WHERE state = 'open'"
 )
 
 

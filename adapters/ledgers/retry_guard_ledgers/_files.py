@@ -5,27 +5,19 @@ import secrets
 import sqlite3
 import stat
 from pathlib import Path
-from typing import NamedTuple
 
 from retry_guard_ledgers._failures import failure
 from retry_guard_ledgers._protocol import LedgerError, LedgerURLError
 from retry_guard_ledgers._schema import APPLICATION_ID, CREATE, VERSION
 
 
-class Identity(NamedTuple):
-    """Which file it is, whatever its name."""
-
-    device: int
-    inode: int
-
-
-def identity(path: str) -> Identity | None:
-    """Return which file stands at the path; None if none does."""
+def identity(path: str) -> tuple[int, int] | None:
+    """Return which file stands at the path, whatever its name; None if none does."""
     try:
         found = os.lstat(path)
     except OSError:
         return None
-    return Identity(found.st_dev, found.st_ino)
+    return found.st_dev, found.st_ino
 
 
 def whole_path(path: str | os.PathLike[str]) -> Path:

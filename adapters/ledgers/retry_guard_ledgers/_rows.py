@@ -1,6 +1,7 @@
 """How a record stands in a row of the table `records`."""
 
 import json
+from json.encoder import encode_basestring_ascii as quoted
 from typing import Any
 
 from retry_guard_core import Record
@@ -15,15 +16,14 @@ STATUS = (
     "state", "owner", "claimed", "lease", "fresh", "sends", "tries", "ended", "seen", "read_at",
     "settled_at", "asked_at", "answer", "call_ids", "value",
 )  # fmt: skip
-COLUMNS = (*FIXED, *KEYED, "delivered", *STATUS)
+COLUMNS = (*FIXED, *STATUS, *KEYED, "delivered")
 """What a row of a record holds, in the order in which it is written and read."""
 
 Row = tuple[Any, ...]
 
 
-def fixed(record: Record) -> Row:
+def _fixed(record: Record, action: Action) -> Row:
     """Return what never changes."""
-    action = about(record)
     return (
         action.scope,
         action.identity,
@@ -39,8 +39,8 @@ def fixed(record: Record) -> Row:
     )
 
 
-def status(record: Record) -> Row:
-    """Return what every save may change."""
+def changing(record: Record, action: Action) -> Row:
+    """Return what a save may change: `STATUS`, `KEYED` and whether it is delivered."""
     return (
         record.state,
         record.owner,
@@ -55,19 +55,19 @@ def status(record: Record) -> Row:
         record.settled_at,
         record.asked_at,
         record.answer,
-        json.dumps(about(record).call_ids),
+        f"[{','.join(map(quoted, action.call_ids))}]",
         record.value,
+        record.generation,
+        record.key,
+        action.effect_id,
+        record.delivered,
     )
-
-
-def keyed(record: Record) -> Row:
-    """Return the generation, and what finds the record by what the server knows."""
-    return (record.generation, record.key, about(record).effect_id)
 
 
 def whole(record: Record) -> Row:
     """Return the whole row, as `COLUMNS` has it."""
-    return (*fixed(record), *keyed(record), record.delivered, *status(record))
+    action = about(record)
+    return _fixed(record, action) + changing(record, action)
 
 
 def record_of(row: Row) -> Record:

@@ -1,7 +1,9 @@
 """The tables of a SQLite ledger.
 
-`live`: any later call meets the record: it is open, or done and nobody has the result.
-`n`: its place among the ended ones of its scope and identity; NULL: it is open.
+`n`: the place of a record among those of its scope and identity as they ended; 0: it is open.
+`near`: a claim of any turn may meet it, since it is open, or nobody has its result, or none ended
+later. It is cleared when the next record of the identity is inserted, so that a call that is made
+once, as most are, costs one entry in one index and no more.
 """
 
 APPLICATION_ID = 0x52475244
@@ -10,7 +12,7 @@ VERSION = 1
 CREATE = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
 CREATE TABLE records (
-  seq INTEGER PRIMARY KEY, n INTEGER, live INTEGER NOT NULL,
+  seq INTEGER PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0, near INTEGER NOT NULL DEFAULT 1,
   scope TEXT NOT NULL, identity BLOB NOT NULL, id TEXT NOT NULL, state TEXT NOT NULL,
   owner TEXT NOT NULL, claimed REAL NOT NULL, lease REAL NOT NULL, delivered INTEGER NOT NULL,
   turn TEXT, tool TEXT NOT NULL, resource TEXT NOT NULL, ordinal INTEGER NOT NULL,
@@ -18,14 +20,11 @@ CREATE TABLE records (
   sends TEXT NOT NULL, tries INTEGER NOT NULL, ended REAL, seen TEXT, read_at REAL,
   settled_at REAL NOT NULL, asked_at REAL, answer TEXT, effect_id TEXT, call_ids TEXT NOT NULL,
   contract TEXT NOT NULL, scheme INTEGER NOT NULL, value BLOB, arguments BLOB NOT NULL,
-  CHECK ((n IS NULL) = (state = 'open')),
-  CHECK (live = (state = 'open' OR (state = 'done' AND NOT delivered)))
+  CHECK ((n = 0) = (state = 'open'))
 );
 CREATE UNIQUE INDEX by_id ON records (id, scope);
-CREATE UNIQUE INDEX one_open ON records (scope, identity, ifnull(n, 0)) WHERE live = 1;
-CREATE UNIQUE INDEX as_ended ON records (scope, identity, n) WHERE n IS NOT NULL;
-CREATE INDEX by_turn ON records (scope, identity, turn, n)
-  WHERE n IS NOT NULL AND turn IS NOT NULL;
+CREATE UNIQUE INDEX one_open ON records (scope, identity, n) WHERE near = 1;
+CREATE INDEX by_turn ON records (scope, identity, turn) WHERE near = 0 AND turn IS NOT NULL;
 CREATE INDEX by_key ON records (scope, key) WHERE key IS NOT NULL;
 CREATE INDEX by_effect ON records (scope, effect_id) WHERE effect_id IS NOT NULL;
 CREATE TABLE answers (

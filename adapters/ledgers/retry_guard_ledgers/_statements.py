@@ -6,84 +6,84 @@ from typing import Any
 
 from retry_guard_core import Record
 from retry_guard_ledgers._protocol import about
-from retry_guard_ledgers._rows import COLUMNS, STATUS, keyed, status, whole
+from retry_guard_ledgers._rows import COLUMNS, STATUS, changing
 
 _ALL = ", ".join(f"records.{column}" for column in COLUMNS)
-_IN_IDENTITY = "scope = ?1 AND identity = ?2"
 _NAMED = "scope = ?1 AND id = ?2"
+_NEAR = "scope = ?1 AND identity = ?2 AND near = 1"
 
-_INSERT = (
-    f"INSERT INTO records ({', '.join(COLUMNS)}, live) "
-    f"SELECT {', '.join(f'?{place}' for place in range(1, len(COLUMNS) + 1))}, 1"
+INSERT = (
+    f"INSERT INTO records ({', '.join(COLUMNS)}) "
+    f"SELECT {', '.join(f'?{place}' for place in range(1, len(COLUMNS) + 1))}"
 )
-INSERT = _INSERT
-INSERT_FIRST = (
-    f"{_INSERT} WHERE NOT EXISTS (SELECT 1 FROM records WHERE {_IN_IDENTITY} AND live = 1) "
-    f"AND NOT EXISTS (SELECT 1 FROM records WHERE {_IN_IDENTITY} AND n IS NOT NULL)"
-)
+INSERT_FIRST = f"{INSERT} WHERE NOT EXISTS (SELECT 1 FROM records WHERE {_NEAR})"
 
-# Scope, identity, id, state and owner come first in what `stored` binds.
+# What `stored_row` binds: scope and id, the status (state and owner come first), the rest.
+_STATUS = ", ".join(f"{column} = ?{place}" for place, column in enumerate(STATUS, 3))
+_MINE = f"{_NAMED} AND state = 'open' AND owner = ?4"
+_GENERATION = 3 + len(STATUS)
+_KEY, _EFFECT, _DELIVERED = (f"?{_GENERATION + place}" for place in (1, 2, 3))
+_KEYED = f"generation = ?{_GENERATION}, key = {_KEY}, effect_id = {_EFFECT}"
 _NEXT = (
-    "(SELECT ifnull(max(same.n), 0) + 1 FROM records AS same "
-    "WHERE same.scope = ?1 AND same.identity = ?2 AND same.n IS NOT NULL)"
+    "(SELECT max(same.n) + 1 FROM records AS same WHERE same.scope = records.scope "
+    "AND same.identity = records.identity AND same.near = 1)"
 )
-_RANK = f"CASE WHEN ?4 = 'open' THEN NULL WHEN ?4 = state THEN n ELSE {_NEXT} END"
-_STATUS = ", ".join(f"{column} = ?{place}" for place, column in enumerate(STATUS, 4))
-_AFTER = 4 + len(STATUS)
-_MINE = "scope = ?1 AND id = ?3 AND state = 'open' AND owner = ?5"
-_KEYED = ", ".join(
-    f"{column} = ?{place}"
-    for place, column in enumerate(("generation", "key", "effect_id", "delivered"), _AFTER)
-)
-_LIVE = "?4 = 'open' OR (?4 = 'done' AND NOT "
+_RANK = f"CASE WHEN ?3 = 'open' THEN 0 WHEN ?3 = state THEN n ELSE {_NEXT} END"
 SETTLE = (
-    f"UPDATE records SET n = {_NEXT}, {_STATUS} WHERE {_MINE} AND NOT delivered "
-    f"AND generation = ?{_AFTER} AND key IS ?{_AFTER + 1} AND effect_id IS ?{_AFTER + 2}"
-)
-STORE = (
-    f"UPDATE records SET n = {_RANK}, live = {_LIVE} ?{_AFTER + 3}), {_STATUS}, {_KEYED} "
-    "WHERE scope = ?1 AND id = ?3"
+    f"UPDATE records SET n = {_NEXT}, {_STATUS} WHERE {_MINE} AND delivered = {_DELIVERED} "
+    f"AND generation = ?{_GENERATION} AND key IS {_KEY} AND effect_id IS {_EFFECT}"
 )
 SAVE = (
-    f"UPDATE records SET n = {_RANK}, live = {_LIVE} ?{_AFTER + 3}), {_STATUS}, {_KEYED} "
-    f"WHERE {_MINE} AND (key IS ?{_AFTER + 1} OR generation <> ?{_AFTER})"
+    f"UPDATE records SET n = {_RANK}, {_STATUS}, {_KEYED}, delivered = {_DELIVERED} "
+    f"WHERE {_MINE} AND (key IS {_KEY} OR generation <> ?{_GENERATION})"
+)
+STORE = (
+    f"UPDATE records SET n = {_RANK}, near = 1, {_STATUS}, {_KEYED}, delivered = {_DELIVERED} "
+    f"WHERE {_NAMED}"
 )
 LATE = (
-    f"UPDATE records SET n = {_NEXT}, live = NOT delivered, state = 'done', value = ?4, "
-    "settled_at = ?5 WHERE scope = ?1 AND id = ?3 AND state <> 'done'"
+    f"UPDATE records SET n = {_NEXT}, near = 1, state = 'done', value = ?3, settled_at = ?4 "
+    f"WHERE {_NAMED} AND state <> 'done'"
 )
-IS_MINE = "SELECT 1 FROM records WHERE scope = ?1 AND id = ?2 AND state = 'open' AND owner = ?3"
+IS_MINE = f"SELECT 1 FROM records WHERE {_NAMED} AND state = 'open' AND owner = ?3"
 
-OPEN = f"SELECT {_ALL} FROM records WHERE {_IN_IDENTITY} AND live = 1 AND state = 'open'"
-_OF_TURN = (
-    f"SELECT max(n) AS n FROM records WHERE {_IN_IDENTITY} AND n IS NOT NULL AND turn = ?3 "
-    "UNION ALL SELECT max(records.n) FROM answers JOIN records USING (seq) "
-    "WHERE answers.scope = ?1 AND answers.identity = ?2 AND answers.turn = ?3 "
-    f"UNION ALL SELECT max(n) FROM records WHERE {_IN_IDENTITY} AND live = 1 AND n IS NOT NULL"
+OPEN = f"SELECT {_ALL} FROM records WHERE {_NEAR} AND n = 0"
+_ANSWERED = (
+    "EXISTS (SELECT 1 FROM answers WHERE answers.scope = ?1 AND answers.identity = ?2 "
+    "AND answers.turn = ?3 AND answers.seq = records.seq)"
+)
+_CANDIDATES = (
+    "SELECT seq, n, (turn = ?3) IS TRUE OR (state = 'done' AND NOT delivered) "
+    f"OR {_ANSWERED} AS hit FROM records WHERE {_NEAR} AND n > 0 "
+    "UNION ALL SELECT seq, n, 1 FROM records "
+    "WHERE scope = ?1 AND identity = ?2 AND turn = ?3 AND near = 0 "
+    "UNION ALL SELECT records.seq, n, 1 FROM answers JOIN records ON records.seq = answers.seq "
+    "WHERE answers.scope = ?1 AND answers.identity = ?2 AND answers.turn = ?3 AND n > 0"
 )
 ENDED = (
-    f"SELECT {_ALL}, EXISTS (SELECT 1 FROM answers WHERE answers.scope = ?1 "
-    "AND answers.identity = ?2 AND answers.turn = ?3 AND answers.seq = records.seq) "
-    f"FROM records WHERE {_IN_IDENTITY} AND n = coalesce((SELECT max(n) FROM ({_OF_TURN})), "
-    f"(SELECT max(n) FROM records WHERE {_IN_IDENTITY} AND n IS NOT NULL))"
+    f"SELECT {_ALL}, {_ANSWERED} FROM records WHERE seq = "
+    f"(SELECT seq FROM ({_CANDIDATES}) ORDER BY hit DESC, n DESC LIMIT 1)"
+)
+LEAVE = (
+    f"UPDATE records SET near = 0 WHERE {_NEAR} AND n > 0 AND (state <> 'done' OR delivered) "
+    f"AND n < (SELECT max(n) FROM records WHERE {_NEAR})"
 )
 USE_UP = f"UPDATE records SET answer = NULL WHERE {_NAMED} AND answer = 'again'"
 
-DELIVER = (
-    f"UPDATE records SET delivered = 1, live = 0 WHERE {_NAMED} AND state = 'done' "
-    "AND NOT delivered"
-)
-DELIVER_OWN = f"{DELIVER} AND turn IS ?3"
-UNDELIVERED = (
+_DELIVER = f"UPDATE records SET delivered = 1 WHERE {_NAMED} AND state = 'done' AND NOT delivered"
+DELIVER = _DELIVER
+DELIVER_OWN = f"{_DELIVER} AND turn IS ?3"
+UNTOLD = (
     f"SELECT 1 FROM records WHERE {_NAMED} AND state = 'done' AND (NOT delivered "
-    "OR (turn IS NOT ?3 AND ?3 IS NOT NULL AND NOT EXISTS (SELECT 1 FROM answers "
+    "OR (?3 IS NOT NULL AND turn IS NOT ?3 AND NOT EXISTS (SELECT 1 FROM answers "
     "WHERE answers.scope = records.scope AND answers.identity = records.identity "
     "AND answers.turn = ?3 AND answers.seq = records.seq)))"
 )
-ANSWERED = (
+TELL = (
     "INSERT OR IGNORE INTO answers SELECT scope, identity, ?3, seq FROM records "
-    f"WHERE {_NAMED} AND state = 'done' AND turn IS NOT ?3 AND ?3 IS NOT NULL"
+    f"WHERE {_NAMED} AND state = 'done' AND ?3 IS NOT NULL AND turn IS NOT ?3"
 )
+
 RENEW = f"UPDATE records SET lease = ?4 WHERE {_NAMED} AND state = 'open' AND owner = ?3"
 GET = f"SELECT {_ALL} FROM records WHERE {_NAMED}"
 BY_KEY = (
@@ -95,36 +95,25 @@ BY_EFFECT = (
     f"SELECT {_ALL} FROM records WHERE scope = ?1 AND effect_id = ?2 ORDER BY seq DESC LIMIT 1"
 )
 NEWER = (
-    "SELECT 1 FROM records WHERE seq > (SELECT seq FROM records "
-    f"WHERE {_NAMED}) AND scope = ?1 AND resource = ?3 LIMIT 1"
+    "SELECT 1 FROM records WHERE scope = ?1 AND resource = ?3 "
+    f"AND seq > (SELECT seq FROM records WHERE {_NAMED}) LIMIT 1"
 )
 LIST = (
     f"SELECT {_ALL} FROM records WHERE (?1 IS NULL OR scope = ?1) "
     "AND (?2 IS NULL OR state = ?2) AND (?3 IS NULL OR claimed < ?3) ORDER BY seq"
 )
-LIST_LIVE = f"{LIST[: LIST.index(' ORDER')]} AND live = 1 ORDER BY seq"
 PRUNE = (
-    "UPDATE records SET value = NULL WHERE value IS NOT NULL AND live = 0 AND ?1 - settled_at > ?2"
+    "UPDATE records SET value = NULL WHERE value IS NOT NULL AND n > 0 "
+    "AND (state <> 'done' OR delivered) AND ?1 - settled_at > ?2"
 )
 
 
-def new_row(record: Record) -> tuple[Any, ...]:
-    """Return what `INSERT` and `INSERT_FIRST` bind."""
-    return whole(record)
-
-
 def stored_row(record: Record) -> tuple[Any, ...]:
-    """Return what `STORE` and `SAVE` bind."""
-    return (*settled_row(record), record.delivered)
-
-
-def settled_row(record: Record) -> tuple[Any, ...]:
-    """Return what `SETTLE` binds."""
+    """Return what `SETTLE`, `SAVE` and `STORE` bind."""
     action = about(record)
-    return (action.scope, action.identity, action.id, *status(record), *keyed(record))
+    return (action.scope, action.id, *changing(record, action))
 
 
 def late_row(record: Record) -> tuple[Any, ...]:
     """Return what `LATE` binds."""
-    action = about(record)
-    return (action.scope, action.identity, action.id, record.value, record.settled_at)
+    return (about(record).scope, about(record).id, record.value, record.settled_at)

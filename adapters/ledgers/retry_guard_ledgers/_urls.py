@@ -16,18 +16,23 @@ OpenedLedger = MemoryLedger | SQLiteLedger
 """Every kind of ledger that `open_ledger` returns; more are to come."""
 
 
-def open_ledger(url: str | None = None) -> OpenedLedger:
+class NoLedgerError(LedgerURLError):
+    """The address is right, but nothing was recorded there yet."""
+
+
+def open_ledger(url: str | None = None, *, make: bool = True) -> OpenedLedger:
     """Open the ledger that `url` names; else `RETRY_GUARD_LEDGER`, else the user's own file.
 
     `sqlite:///guard.db` is relative to the current folder, `sqlite:////var/lib/guard.db` starts at
     the root, `sqlite:///~/guard.db` at home; `memory://` is lost with the process. The user's own
     file is `agent-retry-guard/ledger.db` under `XDG_STATE_HOME` (default `~/.local/state`), and
     only that folder is made where it is missing. Raises `LedgerURLError` for an address that names
-    no ledger, `LedgerError` for a ledger that cannot be used.
+    no ledger, `LedgerError` for a ledger that cannot be used, and, unless it may `make` a file,
+    `NoLedgerError` where there is none.
     """
     url = url if url is not None else os.environ.get(VARIABLE) or None
     if url is None:
-        return SQLiteLedger(_own_file())
+        return _sqlite(_own_file() if make else _own_path(), make=make)
     scheme, found, rest = url.partition("://")
     if not found or scheme not in ("sqlite", "memory"):
         raise LedgerURLError(f"{masked(url)} names no kind of ledger: give one of {VALID}")
@@ -35,7 +40,13 @@ def open_ledger(url: str | None = None) -> OpenedLedger:
         if rest:
             raise LedgerURLError(f"{masked(url)}: nothing may follow memory://")
         return MemoryLedger()
-    return SQLiteLedger(_path(url, rest))
+    return _sqlite(_path(url, rest), make=make)
+
+
+def _sqlite(path: Path, *, make: bool) -> SQLiteLedger:
+    if not make and not os.path.lexists(path) and (path.parent.is_dir() or path == _own_path()):
+        raise NoLedgerError(f"there is no ledger at {path} yet: the first guarded call makes it")
+    return SQLiteLedger(path)
 
 
 def ledger_url(url: str | None = None) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from retry_guard_core import Now, Record
 from retry_guard_ledgers import _statements as sql
 from retry_guard_ledgers._protocol import Answer, about, take_over
-from retry_guard_ledgers._rows import COLUMNS, record_of
+from retry_guard_ledgers._rows import COLUMNS, record_of, whole
 from retry_guard_ledgers._rules import key_changed, one_of, resolved, unknown
 
 
@@ -28,7 +28,7 @@ def transaction(db: sqlite3.Connection) -> Generator[None]:
 
 def claim(db: sqlite3.Connection, record: Record, after: Record | None, now: Now) -> Record:
     """Return the record that counts; see `Ledger.claim`."""
-    if after is None and db.execute(sql.INSERT_FIRST, sql.new_row(record)).rowcount == 1:
+    if after is None and db.execute(sql.INSERT_FIRST, whole(record)).rowcount == 1:
         return record
     counts = _counts(db, record)
     if counts is not None and _answers(counts, after, now):
@@ -43,7 +43,8 @@ def claim(db: sqlite3.Connection, record: Record, after: Record | None, now: Now
             return taken
         if counts is not None:
             db.execute(sql.USE_UP, (about(counts).scope, about(counts).id))
-        db.execute(sql.INSERT, sql.new_row(record))
+            db.execute(sql.LEAVE, (about(record).scope, about(record).identity))
+        db.execute(sql.INSERT, whole(record))
         return record
 
 
@@ -69,14 +70,14 @@ def _counts(db: sqlite3.Connection, record: Record) -> Record | None:
 
 def save(db: sqlite3.Connection, record: Record) -> bool:
     """Store it if it may be; see `Ledger.save`."""
-    done, action = record.state == "done", about(record)
-    if done and not record.delivered and _changed(db, sql.SETTLE, sql.settled_row(record)):
+    row, action = sql.stored_row(record), about(record)
+    if record.state != "open" and _changed(db, sql.SETTLE, row):
         return True
-    if _changed(db, sql.SAVE, sql.stored_row(record)):
+    if _changed(db, sql.SAVE, row):
         return True
-    if done:
+    if record.state == "done":
         return _changed(db, sql.LATE, sql.late_row(record))
-    if db.execute(sql.IS_MINE, (action.scope, action.id, record.owner)).fetchone():
+    if db.execute(sql.IS_MINE, (action.scope, action.id, record.owner)).fetchall():
         raise key_changed(record)
     return False
 
@@ -89,11 +90,11 @@ def deliver(db: sqlite3.Connection, scope: str, action: str, turn: str | None) -
     """Note that a caller of this turn has the result."""
     if _changed(db, sql.DELIVER_OWN, (scope, action, turn)):
         return
-    if not db.execute(sql.UNDELIVERED, (scope, action, turn)).fetchall():
+    if not db.execute(sql.UNTOLD, (scope, action, turn)).fetchall():
         return
     with transaction(db):
         db.execute(sql.DELIVER, (scope, action))
-        db.execute(sql.ANSWERED, (scope, action, turn))
+        db.execute(sql.TELL, (scope, action, turn))
 
 
 def renew(db: sqlite3.Connection, records: list[Record], lease: float) -> None:
@@ -131,8 +132,7 @@ def listed(
     db: sqlite3.Connection, scope: str | None, state: str | None, older_than: float | None
 ) -> list[Record]:
     """Return records, the oldest first."""
-    statement = sql.LIST_LIVE if state == "open" else sql.LIST
-    return [record_of(row) for row in db.execute(statement, (scope, state, older_than))]
+    return [record_of(row) for row in db.execute(sql.LIST, (scope, state, older_than))]
 
 
 def resolve(

@@ -73,7 +73,7 @@ def _raised(end: Done | NotExecuted | Unknown, error: BaseException) -> NotExecu
 
 
 def _nothing_sent(error: BaseException) -> bool:
-    """Whether it is of a kind that proves it, or arose in a TLS handshake or a start of a process."""
+    """Whether its kind proves it, or it arose in a TLS handshake or at the start of a process."""
     if proof_of(type(error)) == "nothing_sent":
         return True
     if "ssl.SSLError" in names(type(error)):

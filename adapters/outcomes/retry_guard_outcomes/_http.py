@@ -118,7 +118,9 @@ def _past(answer: object) -> Iterable[tuple[str, int]]:
     for holder in (answer, getattr(answer, "raw", None)):
         tries = getattr(getattr(holder, "retries", None), "history", ())
         for entry in cast("Iterable[Any]", tries):
-            yield str(entry.method or "").upper(), entry.status or 0
+            # urllib3 notes the method that follows a 303, not the one before.
+            method = "" if entry.status == 303 else str(entry.method or "")
+            yield method.upper(), entry.status or 0
 
 
 def _counted_by_client(answer: object) -> bool:

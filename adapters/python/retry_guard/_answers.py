@@ -10,7 +10,7 @@ GuardError
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, get_args
 
 from retry_guard_core import GuardError
 
@@ -50,6 +50,9 @@ class Unresolved:
         raise UnresolvedError(self)
 
 
+What = Literal["happened", "did_not_happen", "again", "abandon"]
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What an operator says of an unresolved action.
@@ -57,8 +60,14 @@ class Answer:
     `happened`: with the tool's `result`, if it is known. `did_not_happen`: believed once nothing
     can be in flight any more, or at once if `final`: the operator states that the request can no
     longer run. `again`: send it once more on purpose. `abandon`: give it up.
+    Raises `UsageError` for any other word.
     """
 
-    what: Literal["happened", "did_not_happen", "again", "abandon"]
+    what: What
     result: Any = None
     final: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse an answer that says nothing."""
+        if self.what not in get_args(What):
+            raise UsageError(f"Answer({self.what!r}): give one of {', '.join(get_args(What))}")

@@ -1,37 +1,58 @@
 """One send: what goes out, and what its result proves."""
 
+import logging
 from dataclasses import dataclass
 from typing import Any, assert_never
 
 from retry_guard._answers import UsageError
 from retry_guard._call import Call, Site, stored_arguments
-from retry_guard_contracts import decode, encode_result, key_ignored, unseal
+from retry_guard_contracts import (
+    ArgumentError,
+    decode,
+    effect_of,
+    encode_result,
+    key_ignored,
+    place_key,
+    unseal,
+)
 from retry_guard_core import End, Record
 from retry_guard_ledgers import about
 from retry_guard_outcomes import Done, NotExecuted, Unknown
 
+_log = logging.getLogger("retry_guard")
+
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """How a send ended, for the core; and the caller's own result or error, as it was."""
+    """How a send ended, for the core; the caller's own result or error; the effect's name."""
 
     end: End
     own: Done | NotExecuted | None = None
+    effect_id: str | None = None
 
 
+NOTHING = Attempt(End("unknown"))
 STOPPED = Attempt(
     End("not_executed", encode_result("stopped before anything was sent")),
     NotExecuted("stopped before anything was sent"),
 )
 
 
-def outgoing(call: Call, record: Record, site: Site) -> dict[str, Any]:
-    """The recorded arguments, without the key: the caller's objects where they are the same.
+def outgoing(call: Call, record: Record, site: Site) -> tuple[dict[str, Any], dict[str, str]]:
+    """The recorded arguments and key, as `send` takes them.
 
     Raises `UsageError` where the record needs a secret that this caller does not give.
     """
+    arguments = _recorded(call, record, site)
+    if record.key is None:
+        return arguments, {}
+    return place_key(call.contract, arguments, record.key)
+
+
+def _recorded(call: Call, record: Record, site: Site) -> dict[str, Any]:
+    """The recorded arguments: the caller's own objects, where they are the same."""
     recorded = about(record).arguments
-    if stored_arguments(call.contract, call.arguments, site.secret) == recorded:
+    if _stored(call, site) == recorded:
         return dict(call.arguments)
     arguments: dict[str, Any] = decode(recorded)
     if not call.contract.secret:
@@ -40,21 +61,30 @@ def outgoing(call: Call, record: Record, site: Site) -> dict[str, Any]:
     if opened is None:
         msg = (
             f"{call.contract.tool}: a secret field differs from that of the recorded call, which "
-            "cannot be sent without it: call with the first value"
+            "cannot go out without it: nothing was sent"
         )
         raise UsageError(msg)
     return opened
 
 
+def _stored(call: Call, site: Site) -> bytes | None:
+    """The caller's arguments as they are now; None: an earlier send made them unfit."""
+    try:
+        return stored_arguments(call.contract, call.arguments, site.secret)
+    except ArgumentError:
+        return None
+
+
 def judged(call: Call, record: Record, site: Site, result: Any) -> Attempt:
-    """What the value that came back, or the exception that was raised, proves."""
-    outcome = _classified(call, site, result)
+    """What the value that came back, or the exception that was raised, proves. Never raises."""
+    outcome = classified(call, site, result)
     match outcome:
         case Done(value):
-            ignored = record.key is not None and key_ignored(call.contract, value)
+            ignored = record.key is not None and _ignored(call, value)
             if ignored:
                 site.ignored.add(call.contract.tool)
-            return Attempt(End("done", encode_result(value), "ignored" if ignored else ""), outcome)
+            end = End("done", encode_result(value), "ignored" if ignored else "")
+            return Attempt(end, outcome, effect_of(call.contract, value))
         case NotExecuted(error, rejected):
             note = "rejected" if rejected else ""
             return Attempt(End("not_executed", _named(call, error), note), outcome)
@@ -65,20 +95,37 @@ def judged(call: Call, record: Record, site: Site, result: Any) -> Attempt:
             assert_never(outcome)
 
 
-def _classified(call: Call, site: Site, result: Any) -> Done | NotExecuted | Unknown:
-    if isinstance(result, UsageError):
-        return NotExecuted(result)
-    if call.contract.proves_nothing_ran(result):
-        return NotExecuted(result, rejected=True)
+def classified(call: Call, site: Site, result: Any) -> Done | NotExecuted | Unknown:
+    """What the classifier says; a contract's `not_executed` settles this attempt, and no other."""
     try:
-        outcome = site.classify(result)
-    except Exception as error:  # noqa: BLE001 - a classifier that fails has proved nothing
+        outcome: Any = site.classify(result)
+        proven = not isinstance(outcome, NotExecuted) and call.contract.proves_nothing_ran(result)
+    except Exception as error:  # noqa: BLE001 - what failed has proved nothing
+        _log.warning(
+            "classify failed for %s, so the outcome is unknown: %r", call.draft.tool, error
+        )
         return Unknown(error)
-    known = isinstance(outcome, Done | NotExecuted | Unknown)  # pyright: ignore[reportUnnecessaryIsInstance]
-    return outcome if known else Unknown(result)
+    if proven:
+        return NotExecuted(result)
+    if not isinstance(outcome, Done | NotExecuted | Unknown):
+        kind = type(outcome).__name__
+        _log.warning("classify returned %s: return Done, NotExecuted or Unknown", kind)
+        return Unknown(result)
+    return outcome
+
+
+def _ignored(call: Call, value: Any) -> bool:
+    try:
+        return key_ignored(call.contract, value)
+    except Exception:  # noqa: BLE001 - a result that cannot be looked into shows no sign
+        return True
 
 
 def _named(call: Call, error: Any) -> bytes | None:
     """An error's stored form: its kind and, where no secret could stand in it, its text."""
     kind = type(error).__name__
-    return encode_result(kind if call.contract.secret else f"{kind}: {error}"[:500])
+    try:
+        text = kind if call.contract.secret else f"{kind}: {error}"[:500]
+    except Exception:  # noqa: BLE001 - somebody's __str__ may do anything
+        text = kind
+    return encode_result(text) or encode_result(kind)

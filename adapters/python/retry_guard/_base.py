@@ -1,5 +1,6 @@
 """What both guards share: their parts, and the way of one call through them."""
 
+import logging
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
@@ -7,18 +8,21 @@ from dataclasses import replace
 from typing import Any, get_args
 
 from retry_guard._answers import Unresolved, UsageError
-from retry_guard._call import Classify, Mode, Send, Site, begin, with_own_key
+from retry_guard._call import Call, Classify, Mode, Request, Site, begin
 from retry_guard._clock import Clock, LedgerClock
 from retry_guard._driver import Driver
 from retry_guard._hands import Hands
 from retry_guard._heartbeat import Heartbeat
-from retry_guard._observe import Observation, observe
+from retry_guard._observe import Direct, Observation, observe
+from retry_guard._own_key import Conflict, with_own_key
 from retry_guard._policy import Policy
 from retry_guard._texts import explain
 from retry_guard._tool import turn
-from retry_guard_contracts import Contract
+from retry_guard_contracts import ArgumentError, Contract
 from retry_guard_ledgers import Ledger, about
 from retry_guard_outcomes import Done, NotExecuted, Unknown
+
+_log = logging.getLogger("retry_guard")
 
 Outcome = Done | NotExecuted | Unresolved
 
@@ -73,67 +77,68 @@ class BaseGuard:
 
     def add(self, contract: Contract) -> None:
         """Guard one more tool. Adding an equal contract again does nothing."""
-        if self.contracts.setdefault(contract.tool, contract) != contract:
-            msg = f"{contract.tool} has two different contracts: keep one"
-            raise UsageError(msg)
         if contract.read_back is not None and self._site.read is None:
             msg = f"the contract of {contract.tool} declares a read-back: give the guard read="
             raise UsageError(msg)
+        if self.contracts.setdefault(contract.tool, contract) != contract:
+            msg = f"{contract.tool} has two different contracts: keep one"
+            raise UsageError(msg)
 
-    def _contract(self, tool: str) -> Contract:
+    async def carry(self, hands: Hands, request: Request) -> Outcome:
+        """Carry out one call, as the mode says."""
+        if self.mode == "off":
+            return Done(await hands.call(request.send, request.plain, {}))
+        if self.mode == "observe":
+            return await self._observed(hands, request)
+        hands.refuse(request.tool, request.send)
+        contract, site = self._contract(request), self._site
+        if contract.effect == "read":
+            return await _read(site, hands, request)
+        named: Call | Conflict = await hands.ledger(
+            with_own_key, begin(contract, request, site), site
+        )
+        if hands.cancelled is not None:
+            raise hands.cancelled
+        if isinstance(named, Conflict):
+            answer = Unresolved(about(named.record).id, "key_conflict", tool=request.tool)
+            return replace(answer, text=explain(answer, named.fields))
+        return await Driver(named, site, hands).run()
+
+    async def _observed(self, hands: Hands, request: Request) -> Done:
+        """Let the call pass; nothing that an observer does may change what the caller sees."""
+        direct = Direct(request, hands)
+        try:
+            note = await observe(request, self._begun, self._site, hands, direct)
+        except Exception:  # noqa: BLE001 - an observer that fails must not stop the call
+            _log.exception("a call of %s was not observed", request.tool)
+        else:
+            self.observations.append(note)
+            _log.info("observed %s: would %s %s", note.tool, note.would, note.reason)
+        return await direct.done()
+
+    def _begun(self, request: Request) -> Call | None:
+        contract = self._contract(request)
+        return None if contract.effect == "read" else begin(contract, request, self._site)
+
+    def _contract(self, request: Request) -> Contract:
+        tool, given = request.tool, request.arguments
         if tool not in self.contracts:
             known = ", ".join(sorted(self.contracts)) or "none"
             msg = f"no contract for the tool {tool!r} (there are: {known}): add one, nothing sent"
             raise UsageError(msg)
-        return self.contracts[tool]
-
-    async def carry(
-        self,
-        hands: Hands,
-        tool: str,
-        arguments: Mapping[str, Any],
-        send: Send,
-        scope: str,
-        turn: str | None,
-        call_id: str | None,
-        ordinal: int,
-    ) -> Outcome:
-        contract, site = self._contract(tool), self._site
-        if not scope or turn == "":
+        if not request.scope or request.turn == "":
             msg = f"{tool}: give a scope (the account it acts for), and a turn that is not empty"
             raise UsageError(msg)
-        if self.mode == "off":
-            return Done(await hands.call(send, dict(arguments), {}))
-        if contract.effect == "read":
-            return await _read(site, hands, send, arguments)
-        call = begin(
-            contract,
-            arguments,
-            site,
-            send=send,
-            scope=scope,
-            turn=turn,
-            call_id=call_id,
-            ordinal=ordinal,
-        )
-        if self.mode == "observe":
-            done, note = await observe(call, site, hands)
-            self.observations.append(note)
-            return done
-        named = await hands.ledger(with_own_key, call, site)
-        if isinstance(named, tuple):
-            record, fields = named
-            answer = Unresolved(about(record).id, "key_conflict", tool=tool)
-            return replace(answer, text=explain(answer, fields))
-        return await Driver(named, site, hands).run()
+        if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - models send anything
+            kind = type(given).__name__
+            raise ArgumentError(f"{tool}: arguments must be an object, not {kind}; nothing sent")
+        return self.contracts[tool]
 
 
-async def _read(
-    site: Site, hands: Hands, send: Send, arguments: Mapping[str, Any]
-) -> Done | NotExecuted:
+async def _read(site: Site, hands: Hands, request: Request) -> Done | NotExecuted:
     """Let a read pass: never recorded, delayed or recognised, with the ledger up or down."""
     try:
-        result = await hands.call(send, dict(arguments), {})
+        result = await hands.call(request.send, request.plain, {})
     except Exception as error:  # noqa: BLE001 - a read that failed changed nothing
         result = error
     outcome = site.classify(result)

@@ -9,14 +9,12 @@ from retry_guard._clock import Clock
 from retry_guard._heartbeat import Heartbeat
 from retry_guard._policy import Policy
 from retry_guard_contracts import (
-    ArgumentError,
     Contract,
     caller_key,
-    decode,
-    differing,
     encode_arguments,
     identify,
     make_key,
+    place_key,
     seal,
 )
 from retry_guard_core import Now, Record
@@ -26,6 +24,25 @@ from retry_guard_outcomes import Done, NotExecuted, Unknown
 Send = Callable[[dict[str, Any], dict[str, str]], Any]
 Classify = Callable[[Any], Done | NotExecuted | Unknown]
 Mode = Literal["guard", "observe", "off"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What a caller asks for."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    send: Send
+    scope: str
+    turn: str | None
+    call_id: str | None = None
+    ordinal: int = 0
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """The arguments as they came, in a dict that may be changed; a non-mapping as it is."""
+        given: Any = self.arguments
+        return {**self.arguments} if isinstance(given, Mapping) else given
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,24 +62,27 @@ class Site:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One call: the tool's contract, the arguments as given, and the record that would be new."""
+    """One call: the tool's contract, the arguments as given, and the record that would be new.
+
+    `turn`: the turn of the caller, also where the caller's key names an action of another one.
+    """
 
     contract: Contract
     arguments: dict[str, Any]
     draft: Record
     send: Send
-    warning: str = ""
+    turn: str | None
 
     def stamped(self, record: Record, now: Now, site: Site) -> Record:
         """The record as a claim would insert it now: leased, marked as sent, with its key."""
         lease = now.latest + site.policy.lease
         key = record.key if record.generation == 0 else None
         record = replace(record, claimed=now.latest, lease=lease, sends=(now.earliest,), key=key)
-        return self.keyed(record, site)
+        return record if key is not None else self.keyed(record, site)
 
     def keyed(self, record: Record, site: Site) -> Record:
-        """The record with the key of its generation, which is made here if there is none."""
-        if self.contract.key is None or record.key is not None:
+        """The record with a key made for its generation, if the tool takes one."""
+        if self.contract.key is None:
             return record
         action = about(record)
         key = make_key(
@@ -77,37 +97,24 @@ class Call:
         return replace(record, key=key)
 
 
-def begin(
-    contract: Contract,
-    arguments: Mapping[str, Any],
-    site: Site,
-    *,
-    send: Send,
-    scope: str,
-    turn: str | None,
-    call_id: str | None,
-    ordinal: int,
-) -> Call:
+def begin(contract: Contract, request: Request, site: Site) -> Call:
     """Name the action. Raises `ArgumentError` for arguments that cannot be named or kept."""
-    if not isinstance(arguments, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-        kind = type(arguments).__name__
-        msg = f"the arguments of {contract.tool} must be an object of names and values, not {kind}"
-        raise ArgumentError(msg)
-    given = dict(arguments)
-    name = identify(contract, given, scope=scope, secret=site.secret, ordinal=ordinal)
+    scope, secret, ordinal = request.scope, site.secret, request.ordinal
+    name = identify(contract, request.arguments, scope=scope, secret=secret, ordinal=ordinal)
+    given = request.plain
     action = Action(
         scope=scope,
         id=secrets.token_hex(8),
         identity=name.identity,
-        resource=contract.resource or contract.tool,
+        resource=contract.writes,
         ordinal=ordinal,
-        arguments=stored_arguments(contract, given, site.secret),
-        call_ids=() if call_id is None else (call_id,),
+        arguments=stored_arguments(contract, given, secret),
+        call_ids=() if request.call_id is None else (request.call_id,),
         contract=contract.digest,
     )
     draft = Record(
         tool=contract.tool,
-        turn=turn,
+        turn=request.turn,
         content=name.content,
         owner=secrets.token_hex(8),
         claimed=0.0,
@@ -115,36 +122,17 @@ def begin(
         sends=(0.0,),
         about=action,
     )
-    return Call(contract=contract, arguments=given, draft=draft, send=send)
+    return Call(
+        contract=contract, arguments=given, draft=draft, send=request.send, turn=request.turn
+    )
 
 
 def stored_arguments(contract: Contract, arguments: dict[str, Any], secret: bytes) -> bytes:
-    """The arguments in their stored form: sealed, and without the key."""
-    sealed = seal(contract, arguments, secret) if contract.secret else arguments
-    if contract.key is not None and contract.key.param in sealed:
-        sealed = {name: value for name, value in sealed.items() if name != contract.key.param}
-    return encode_arguments(sealed)
+    """The arguments in their stored form: sealed, and without the key.
 
-
-def with_own_key(call: Call, site: Site) -> Call | tuple[Record, tuple[str, ...]]:
-    """Keep the caller's own key where the contract allows it.
-
-    Kept: no other action knows it, or it is the same action (then of the turn that began it).
-    Replaced by the guard's own: an action that ended knows it, and has other arguments.
-    Returns the holder and the fields that differ where an unresolved action holds it: refused.
+    Raises `ArgumentError` for what has no stored form, and for a key that is not text.
     """
-    key = caller_key(call.contract, call.arguments)
-    rule = call.contract.key
-    if key is None or rule is None or rule.mismatch != "refused":
-        return call
-    action = about(call.draft)
-    holder = site.ledger.find(action.scope, key=key)
-    if holder is None:
-        return replace(call, draft=replace(call.draft, key=key))
-    theirs = about(holder)
-    same = (holder.tool, theirs.identity) == (call.contract.tool, action.identity)
-    if same and theirs.arguments == action.arguments:
-        return replace(call, draft=replace(call.draft, key=key, turn=holder.turn))
-    if holder.state == "open":
-        return holder, differing(call.contract, decode(theirs.arguments), call.arguments)
-    return replace(call, warning="key_replaced")
+    sealed = seal(contract, arguments, secret) if contract.secret else arguments
+    if contract.key is not None and caller_key(contract, sealed) is not None:
+        sealed, _ = place_key(contract, sealed, "")
+    return encode_arguments(sealed)

@@ -1,13 +1,11 @@
 """The guard itself, for functions that block and for those that are awaited."""
 
 import functools
-import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, ParamSpec, TypeVar
 
-from retry_guard._answers import UsageError
 from retry_guard._base import BaseGuard, Outcome
-from retry_guard._call import Send
+from retry_guard._call import Request, Send
 from retry_guard._hands import AsyncHands, SyncHands, run_sync
 from retry_guard._tool import Signature, current_turn
 from retry_guard_contracts import Contract
@@ -40,11 +38,22 @@ class Guard(BaseGuard):
         for tools whose contract says `twins: count`.
 
         Raises `UsageError`, `ArgumentError` and `LedgerError`, each before anything is sent, and
-        whatever stopped the call from outside. In the modes `observe` and `off` it returns
+        whatever stopped the call from outside: an interrupt before the send releases the claim,
+        one during it leaves the outcome unknown, one while the ledger works is obeyed when that
+        is done. A `send` that returns something to be awaited raises `UsageError`, and its outcome
+        is unknown. In the modes `observe` and `off` it returns
         `Done`, or raises what `send` raised.
         """
-        carried = self.carry(SyncHands(), tool, arguments, send, scope, turn, call_id, ordinal)
-        outcome: Outcome = run_sync(carried)
+        request = Request(
+            tool=tool,
+            arguments=arguments,
+            send=send,
+            scope=scope,
+            turn=turn,
+            call_id=call_id,
+            ordinal=ordinal,
+        )
+        outcome: Outcome = run_sync(self.carry(SyncHands(), request))
         return outcome
 
     def tool(self, contract: Contract) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -58,15 +67,13 @@ class Guard(BaseGuard):
         self.add(contract)
 
         def decorate(function: Callable[P, R]) -> Callable[P, R]:
-            if inspect.iscoroutinefunction(function):
-                msg = f"{contract.tool} is async: use AsyncGuard.tool"
-                raise UsageError(msg)
+            SyncHands().refuse(contract.tool, function)
             signature = Signature(function, contract)
             send = signature.send(function)
 
             @functools.wraps(function)
             def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
-                scope, here = current_turn(contract.tool)
+                scope, here = current_turn(contract.tool, needed=self.mode == "guard")
                 named = signature.arguments(*args, **kwargs)
                 outcome = self.call(contract.tool, named, send=send, scope=scope, turn=here)
                 value: R = outcome.unwrap()
@@ -96,8 +103,16 @@ class AsyncGuard(BaseGuard):
         A cancellation before the send releases the claim; one during it leaves the outcome
         unknown; one while the ledger works is obeyed when that is done. All are re-raised.
         """
-        hands = AsyncHands(threads=self.ledger.durable)
-        return await self.carry(hands, tool, arguments, send, scope, turn, call_id, ordinal)
+        request = Request(
+            tool=tool,
+            arguments=arguments,
+            send=send,
+            scope=scope,
+            turn=turn,
+            call_id=call_id,
+            ordinal=ordinal,
+        )
+        return await self.carry(AsyncHands(threads=self.ledger.durable), request)
 
     def tool(
         self, contract: Contract
@@ -111,7 +126,7 @@ class AsyncGuard(BaseGuard):
 
             @functools.wraps(function)
             async def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
-                scope, here = current_turn(contract.tool)
+                scope, here = current_turn(contract.tool, needed=self.mode == "guard")
                 named = signature.arguments(*args, **kwargs)
                 outcome = await self.call(contract.tool, named, send=send, scope=scope, turn=here)
                 value: R = outcome.unwrap()

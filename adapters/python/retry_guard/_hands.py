@@ -1,6 +1,7 @@
 """The two ways to carry out what blocks: in this thread, or awaiting it."""
 
 import asyncio
+import functools
 import inspect
 from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
@@ -9,10 +10,18 @@ from retry_guard._answers import UsageError
 from retry_guard._clock import Clock, LedgerClock
 
 
+class AwaitedError(UsageError):
+    """Something that has to be awaited came back where nobody awaits."""
+
+
 class Hands(Protocol):
     """How a driver calls what is not its own. `cancelled`: asked to stop, not yet obeyed."""
 
     cancelled: BaseException | None
+
+    def refuse(self, tool: str, function: Callable[..., Any]) -> None:
+        """Raise `UsageError` for a function that would not run when it is called."""
+        ...
 
     async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call the user's function."""
@@ -32,17 +41,33 @@ class SyncHands:
 
     cancelled: BaseException | None = None
 
+    def refuse(self, tool: str, function: Callable[..., Any]) -> None:
+        """Refuse generators, and functions that have to be awaited."""
+        refuse_generator(tool, function)
+        if inspect.iscoroutinefunction(called(function)):
+            raise UsageError(f"{tool}: an async function was given to Guard: use AsyncGuard")
+
     async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call it; a coroutine that comes back has not begun and is refused."""
+        """Call it. Raises `AwaitedError` if what comes back has to be awaited."""
         result = function(*arguments)
-        if inspect.iscoroutine(result):
-            result.close()
-            raise UsageError("an async function was given to Guard: use AsyncGuard")
+        if inspect.isawaitable(result):
+            if inspect.iscoroutine(result):
+                result.close()
+            raise AwaitedError("an async function was given to Guard: use AsyncGuard")
         return result
 
     async def ledger(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call it."""
-        return function(*arguments)
+        """Call it; an interrupt meanwhile is kept in `cancelled`, and the work begun anew.
+
+        Each of the ledger's verbs can be repeated: it finds what it stored itself.
+        """
+        try:
+            return function(*arguments)
+        except Exception:
+            raise
+        except BaseException as error:  # noqa: BLE001 - obeyed once the ledger knows what happened
+            self.cancelled = error
+            return function(*arguments)
 
     async def sleep(self, clock: Clock, seconds: float) -> None:
         """Sleep in this thread."""
@@ -56,6 +81,10 @@ class AsyncHands:
         """`threads`: the ledger may block, so keep it off the event loop."""
         self.cancelled: BaseException | None = None
         self._threads = threads
+
+    def refuse(self, tool: str, function: Callable[..., Any]) -> None:
+        """Refuse generators."""
+        refuse_generator(tool, function)
 
     async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call it, and await what it returns if that can be awaited."""
@@ -76,11 +105,29 @@ class AsyncHands:
                 self.cancelled = error
 
     async def sleep(self, clock: Clock, seconds: float) -> None:
-        """Sleep in this task; a clock of the user's is simply advanced."""
+        """Sleep in this task; a clock of the user's is advanced, then others have a turn."""
         if isinstance(clock, LedgerClock):
             await clock.sleep_async(seconds)
         else:
             clock.sleep(seconds)
+            await asyncio.sleep(0)
+
+
+def called(function: Callable[..., Any]) -> Any:
+    """What really runs when the function is called: without partials, or its `__call__`."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    if inspect.isfunction(function) or inspect.ismethod(function) or inspect.isclass(function):
+        return function
+    return getattr(function, "__call__", function)  # noqa: B004 - the method itself is looked at
+
+
+def refuse_generator(tool: str, function: Callable[..., Any]) -> None:
+    """Raise `UsageError` for a generator, which would run after it was recorded as done."""
+    inner = called(function)
+    if inspect.isgeneratorfunction(inner) or inspect.isasyncgenfunction(inner):
+        msg = f"{tool} is a generator, which would run after it was recorded: return the whole"
+        raise UsageError(msg)
 
 
 def run_sync(work: Coroutine[Any, Any, Any]) -> Any:

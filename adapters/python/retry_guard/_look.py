@@ -5,11 +5,10 @@ from math import inf
 from typing import Any
 
 from retry_guard._answers import Answer, Unresolved, UsageError
-from retry_guard._attempt import outgoing
 from retry_guard._call import Call, Site
 from retry_guard._hands import Hands
 from retry_guard._texts import explain
-from retry_guard_contracts import decode, encode_result, judge, read_arguments
+from retry_guard_contracts import Sight, decode, encode_result, judge, read_arguments
 from retry_guard_core import Record
 from retry_guard_ledgers import about
 
@@ -17,35 +16,39 @@ from retry_guard_ledgers import about
 async def look(call: Call, record: Record, site: Site, hands: Hands) -> Record:
     """Run the read-back; return the record with what it showed. A read that fails says so."""
     began = site.clock.now().earliest
-    rule = call.contract.read_back
-    if site.read is None or rule is None:
-        return replace(record, seen="failed", read_at=began)
-    arguments = outgoing(call, record, site)
-    action = about(record)
+    try:
+        sight = await _sight(call, record, site, hands)
+    except UsageError:
+        raise
+    except Exception:  # noqa: BLE001 - whatever failed, nothing was seen
+        sight = Sight("failed")
+    seen = replace(record, seen=sight.seen, read_at=began)
+    if sight.seen != "ours":
+        return seen
+    ours = replace(about(record), effect_id=sight.effect_id)
+    return replace(seen, value=encode_result(sight.value), about=ours)
+
+
+async def _sight(call: Call, record: Record, site: Site, hands: Hands) -> Sight:
+    rule, action, key = call.contract.read_back, about(record), record.key
+    if rule is None or site.read is None:
+        return Sight("failed")
+    arguments = decode(action.arguments)
+    given = read_arguments(call.contract, arguments, key)
+    result = await hands.call(site.read, rule.tool, given)
 
     def tied(effect: str) -> bool:
         other = site.ledger.find(action.scope, effect_id=effect)
         return other is not None and about(other).id != action.id
 
-    try:
-        given = read_arguments(call.contract, arguments)
-        result = await hands.call(site.read, rule.tool, given)
-        sight = await hands.ledger(
-            lambda: judge(
-                call.contract,
-                arguments=arguments,
-                result=result,
-                first_send=record.sends[0],
-                tied=tied,
-            )
+    def shown() -> Sight:
+        first = record.sends[0]
+        return judge(
+            call.contract, arguments=arguments, result=result, first_send=first, tied=tied, key=key
         )
-    except Exception:  # noqa: BLE001 - whatever failed, nothing was seen
-        return replace(record, seen="failed", read_at=began)
-    seen = replace(record, seen=sight.seen, read_at=began)
-    if sight.seen != "ours":
-        return seen
-    ours = replace(action, effect_id=sight.effect_id)
-    return replace(seen, value=encode_result(sight.value), about=ours)
+
+    sight: Sight = await hands.ledger(shown)
+    return sight
 
 
 async def put(
@@ -72,8 +75,3 @@ async def put(
             return replace(record, state="abandoned", asked_at=asked_at), True
         case "did_not_happen" | "again":
             return replace(record, answer=answer.what, asked_at=asked_at), True
-
-
-def kept(value: bytes | None) -> Any:
-    """Return a stored result or error text as it was; None where none could be kept."""
-    return None if value is None else decode(value)

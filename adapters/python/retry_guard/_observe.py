@@ -1,21 +1,23 @@
 """Mode `observe`: every call goes out as it came, and what a guard would have done is noted."""
 
-import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from retry_guard._answers import UsageError
 from retry_guard._attempt import judged
-from retry_guard._call import Call, Site
+from retry_guard._call import Call, Request, Site
+from retry_guard._clock import TICK
 from retry_guard._driver import Driver
 from retry_guard._hands import Hands
-from retry_guard_core import Reply, Step
+from retry_guard._own_key import Conflict, with_own_key
+from retry_guard_contracts import ArgumentError
+from retry_guard_core import End, Now, Record, Reply, Step
 from retry_guard_ledgers import LedgerError, about
 from retry_guard_outcomes import Done
 
 PREFIX = "observed:"
 """What is observed is recorded under this and the scope, so no guarded call ever meets it."""
-
-_log = logging.getLogger("retry_guard")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,60 +38,122 @@ class _Enough(BaseException):
     """The guard would now do what an observer must not."""
 
 
+class Direct:
+    """Sends a request as if there were no guard, once."""
+
+    def __init__(self, request: Request, hands: Hands) -> None:
+        """Send nothing yet."""
+        self._request, self._hands, self.sent = request, hands, False
+        self.result: Any = None
+
+    async def send(self) -> Any:
+        """Send it, and return the value, or the exception that it raised."""
+        self.sent = True
+        try:
+            self.result = await self._hands.call(self._request.send, self._request.plain, {})
+        except Exception as error:  # noqa: BLE001 - handed on as it is, once it was noted
+            self.result = _Raised(error)
+            return error
+        return self.result
+
+    async def done(self) -> Done:
+        """Return what came of it, sending it now if that was not done; raise what it raised."""
+        if not self.sent:
+            if self._hands.cancelled is not None:
+                raise self._hands.cancelled
+            await self.send()
+        if isinstance(self.result, _Raised):
+            raise self.result.error
+        return Done(self.result)
+
+
+@dataclass(frozen=True, slots=True)
+class _Raised:
+    error: Exception
+
+
 class _Shadow(Driver):
-    """A driver that sends once, as the call came, and stops where the guard would do more."""
+    """A driver that sends once, as the call came, and stops where the guard would do more.
 
-    result: Any = None
-    error: Exception | None = None
+    A wait after the send takes no time: its own clock is moved on.
+    """
 
-    async def _perform(self, step: Step) -> Reply:
+    ahead = 0.0
+
+    def __init__(self, call: Call, site: Site, hands: Hands, direct: Direct) -> None:
+        """Share the one send."""
+        super().__init__(call, site, hands)
+        self.direct = direct
+
+    async def perform(self, step: Step) -> Reply:
         match step.do:
-            case "send":
+            case "send" if self.hands.cancelled is None:
                 return await self._pass(step)
-            case "wait" if not self.sent:
+            case "wait" if not self.held(step.record):
                 raise _Enough("join")
-            case "wait" | "read" | "ask":
-                raise _Enough(step.do if step.do != "wait" else "later")
+            case "wait":
+                self.ahead += step.wait + TICK
+                return self.reply(step.record)
+            case "read" | "ask":
+                raise _Enough(step.do)
             case "save" if step.hold:
                 raise _Enough("reissue")
             case _:
-                return await super()._perform(step)
+                return await super().perform(step)
+
+    def held(self, record: Record) -> bool:
+        return record.owner == self.call.draft.owner
+
+    def moment(self) -> Now:
+        now = super().moment()
+        return Now(now.earliest + self.ahead, now.latest + self.ahead)
 
     async def _pass(self, step: Step) -> Reply:
-        await self.pass_on()
-        attempt = judged(self.call, step.record, self.site, self.error or self.result)
-        self.last = attempt
-        return self.reply(step.record, end=attempt.end)
-
-    async def pass_on(self) -> None:
-        """Send as if there were no guard."""
         self.sent = True
-        try:
-            self.result = await self.hands.call(self.call.send, dict(self.call.arguments), {})
-        except Exception as error:  # noqa: BLE001 - handed on as it is, once it was noted
-            self.error = error
+        self.last = judged(self.call, step.record, self.site, await self.direct.send())
+        return self.reply(step.record, end=self.last.end)
 
 
-async def observe(call: Call, site: Site, hands: Hands) -> tuple[Done, Observation]:
-    """Send the call as it came; return its value, or raise what it raised, and the note."""
-    action = about(call.draft)
-    hidden = replace(action, scope=PREFIX + action.scope)
-    shadow = _Shadow(replace(call, draft=replace(call.draft, about=hidden)), site, hands)
-    would, reason = "send", ""
+async def observe(
+    request: Request,
+    begin: Callable[[Request], Call | None],
+    site: Site,
+    hands: Hands,
+    direct: Direct,
+) -> Observation:
+    """Send the call as it came, unless a guard would not, and return what that would do."""
     try:
-        end = await shadow.steps()
-        if not shadow.sent:
-            would, reason = ("replay", "") if end.kind == "done" else ("refuse", end.note)
-        if end.kind == "done":
-            site.ledger.deliver(hidden.scope, about(shadow.record).id, call.draft.turn)
-    except _Enough as stop:
-        would = str(stop)
+        call = begin(request)
+    except (UsageError, ArgumentError) as error:
+        code = "arguments" if isinstance(error, ArgumentError) else "usage"
+        return Observation(request.tool, "", "refuse", code)
+    if call is None:
+        return Observation(request.tool, "", "send", "read")
+    hidden = replace(about(call.draft), scope=PREFIX + about(call.draft).scope)
+    call = replace(call, draft=replace(call.draft, about=hidden))
+    try:
+        named: Call | Conflict = await hands.ledger(with_own_key, call, site)
+        if isinstance(named, Conflict):
+            return Observation(request.tool, about(named.record).id, "refuse", "key_conflict")
+        shadow = _Shadow(named, site, hands, direct)
+        would, reason = await _followed(shadow)
     except LedgerError:
-        would, reason = "refuse", "ledger_unavailable"
-    if not shadow.sent:
-        await shadow.pass_on()
-    note = Observation(call.contract.tool, about(shadow.record).id, would, reason)
-    _log.info("observed %s (%s): would %s %s", note.tool, note.action, would, reason)
-    if shadow.error is not None:
-        raise shadow.error
-    return Done(shadow.result), note
+        return Observation(
+            request.tool, "", "send" if direct.sent else "refuse", "ledger_unavailable"
+        )
+    return Observation(request.tool, about(shadow.record).id, would, reason)
+
+
+async def _followed(shadow: _Shadow) -> tuple[str, str]:
+    """What a guard would do, and why."""
+    try:
+        end: End = await shadow.steps()
+    except _Enough as stop:
+        return str(stop), ""
+    if end.kind == "done":
+        action, deliver = about(shadow.record), shadow.site.ledger.deliver
+        await shadow.hands.ledger(deliver, action.scope, action.id, shadow.call.turn)
+        return ("send" if shadow.sent else "replay"), end.note
+    if shadow.sent:
+        return "send", end.note
+    return "refuse", end.note

@@ -10,6 +10,7 @@ from retry_guard._answers import Unresolved
 _OPEN = "It is not known whether `{tool}` took effect (action {action}): {why}. "
 _STOP = "Do not call it for the same purpose; report it to the user as uncertain."
 _LATER = "Do not call it in another form; report it to the user as uncertain."
+_NEW_VALUES = " The values of this call that differ ({fields}) were not sent."
 
 _WHY = {
     "nothing_can_tell": "the answer was lost, and nothing can show the effect",
@@ -48,16 +49,23 @@ _WARNINGS = {
     "new values of this call were not sent.",
     "not_recorded": "It happened, but the record could not take it: it was settled before, or the "
     "ledger failed.",
-    "key_replaced": "The given key was used for another action, so another key was sent.",
-    "result_not_stored": "It happened before, but its result could not be kept.",
+    "key_replaced": "The given key was not sent: it belongs to another action, or to a send that "
+    "ended, so another key went out.",
+    "result_not_stored": "It happened, but its result could not be kept.",
 }
 
 
-def explain(outcome: Unresolved, fields: tuple[str, ...] = ()) -> str:
-    """Return the sentence for an unresolved outcome; `fields`: names of what differs."""
+def explain(
+    outcome: Unresolved, fields: tuple[str, ...] = (), *, other_content: bool = False
+) -> str:
+    """Return the sentences for an unresolved outcome.
+
+    `fields`: names of what differs between call and record. `other_content`: the call carried
+    on another one for the same purpose, whose values were not its own.
+    """
     whole = _WHOLE.get(outcome.reason)
     text = whole or _OPEN + (_STOP if outcome.not_before is None else _LATER)
-    return text.format(
+    return (text + _NEW_VALUES * (other_content and whole is None)).format(
         tool=outcome.tool,
         action=outcome.action,
         why=_WHY.get(outcome.reason, outcome.reason),

@@ -1,19 +1,20 @@
-"""Plain functions as guarded tools: `@tool(guard, contract)`, inside `with turn(...)`."""
+"""Plain functions as guarded tools: `@guard.tool(contract)`, inside `with guard.turn(...)`."""
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 from retry_guard._answers import UsageError
+from retry_guard._hands import refuse_generator
 from retry_guard_contracts import Contract
 
 _TURN: ContextVar[tuple[str, str | None] | None] = ContextVar("retry_guard_turn", default=None)
 
 
 @contextmanager
-def turn(scope: str, turn: str | None = None) -> Iterator[None]:
+def turn(scope: str, turn: str | None = None) -> Generator[None]:
     """Say for whom, and in which turn, the guarded functions called inside act."""
     token = _TURN.set((scope, turn))
     try:
@@ -22,9 +23,11 @@ def turn(scope: str, turn: str | None = None) -> Iterator[None]:
         _TURN.reset(token)
 
 
-def current_turn(tool: str) -> tuple[str, str | None]:
-    """Return scope and turn. Raises `UsageError` outside of `with guard.turn(...)`."""
+def current_turn(tool: str, *, needed: bool) -> tuple[str, str | None]:
+    """Return scope and turn; outside of `with guard.turn(...)` none, or an error if `needed`."""
     here = _TURN.get()
+    if here is None and not needed:
+        return "", None
     if here is None:
         msg = f"{tool} was called outside a turn: use `with guard.turn(scope, turn):`"
         raise UsageError(msg)
@@ -36,10 +39,8 @@ class Signature:
 
     def __init__(self, function: Callable[..., Any], contract: Contract) -> None:
         """Read the signature. Raises `UsageError` for a function that cannot be a tool."""
-        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-            msg = f"{contract.tool} is a generator: it would run after it was recorded as done"
-            raise UsageError(msg)
-        self._signature = inspect.signature(function)
+        refuse_generator(contract.tool, function)
+        self._tool, self._signature = contract.tool, inspect.signature(function)
         self._kinds = {p.name: p.kind for p in self._signature.parameters.values()}
         if inspect.Parameter.VAR_POSITIONAL in self._kinds.values():
             msg = f"{contract.tool} takes *args: a tool's arguments need names"
@@ -60,12 +61,15 @@ class Signature:
         bound.apply_defaults()
         named: dict[str, Any] = {}
         for name, value in bound.arguments.items():
-            if self._kinds[name] is inspect.Parameter.VAR_KEYWORD:
-                named.update(value)
-            elif not (name == self._key and value is None) and not (
-                self._extra and name == "extra"
-            ):
+            if self._kinds[name] is not inspect.Parameter.VAR_KEYWORD:
                 named[name] = value
+                continue
+            twice = sorted(named.keys() & value.keys())
+            if twice:
+                raise UsageError(f"{self._tool} was given two values for {twice[0]!r}")
+            named.update(value)
+        if self._extra:
+            del named["extra"]
         return named
 
     def send(self, function: Callable[..., Any]) -> Callable[[dict[str, Any], dict[str, str]], Any]:

@@ -1,0 +1,108 @@
+"""What `retry-guard ledger` does."""
+
+import argparse
+import json
+import math
+from contextlib import closing
+from typing import Any, get_args
+
+from retry_guard_console._facts import facts, for_people, plain
+from retry_guard_console._shared import WELL, moment, refuse, show, shown, table
+from retry_guard_core import Record
+from retry_guard_ledgers import Answer, LedgerError, OpenedLedger, about, open_ledger
+
+STATES = ("open", "done", "not_executed", "abandoned")
+ANSWERS: dict[str, Answer] = {name.replace("_", "-"): name for name in get_args(Answer)}
+
+
+def _opened(given: argparse.Namespace) -> closing[OpenedLedger]:
+    return closing(open_ledger(given.ledger, make=False))
+
+
+def list_all(given: argparse.Namespace) -> int:
+    """Print what is recorded."""
+    with _opened(given) as ledger:
+        records = ledger.list(given.scope, given.state)
+    records.sort(key=lambda record: record.state != "open")  # the oldest stay first
+    if given.json:
+        print(json.dumps([facts(record) for record in records], default=plain))
+        return WELL
+    rows = table("id", "state", "scope", "tool", "turn", "last sent (UTC)", "seen", "answer")
+    for record in records:
+        action, last = about(record), max(record.sends, default=record.claimed)
+        cells = (action.id, record.state, action.scope, record.tool, record.turn or "")
+        rows.add_row(*map(shown, cells), moment(last), record.seen or "", record.answer or "")
+    show(rows)
+    print(f"{len(records)} recorded, {sum(r.state == 'open' for r in records)} unresolved")
+    return WELL
+
+
+def show_one(given: argparse.Namespace) -> int:
+    """Print everything that is recorded of one action."""
+    with _opened(given) as ledger:
+        record = _found(ledger, given.id, given.scope)
+    known = facts(record, show_key=given.show_key)
+    if given.json:
+        print(json.dumps(known, default=plain))
+        return WELL
+    rows = table("fact", "value")
+    for name, value in for_people(known).items():
+        rows.add_row(name, shown(value))
+    show(rows)
+    return WELL
+
+
+def resolve(given: argparse.Namespace) -> int:
+    """Store the operator's answer and print what the record is then."""
+    answer = ANSWERS[given.answer]
+    if given.result is not None and answer != "happened":
+        return refuse("ledger resolve", "--result goes with happened only")
+    if given.final and answer != "did_not_happen":
+        return refuse("ledger resolve", "--final goes with did-not-happen only")
+    try:
+        value = None if given.result is None else _stored(given.result)
+    except ValueError as error:
+        return refuse("ledger resolve", f"--result is no JSON ({error}): give the tool's result")
+    with _opened(given) as ledger:
+        action = about(_found(ledger, given.id, given.scope))
+        record = ledger.resolve(
+            action.scope, action.id, answer, now=ledger.now(), value=value, final=given.final
+        )
+    print(f"{shown(action.id)} is {record.state}, answer noted: {given.answer}")
+    return WELL
+
+
+def prune(given: argparse.Namespace) -> int:
+    """Drop old results and print how many."""
+    if not 0 <= given.keep < math.inf:
+        return refuse("ledger prune", f"--keep {given.keep:g}: give seconds, 0 or more")
+    with _opened(given) as ledger:
+        print(f"{ledger.prune(ledger.now(), given.keep)} results dropped")
+    return WELL
+
+
+def _stored(text: str) -> bytes | None:
+    """Return a result in its stored form. Raises `ValueError` for what is no JSON."""
+    from retry_guard_contracts import encode_result
+
+    def refused(word: str) -> Any:  # noqa: ANN401 - as `json.loads` calls it
+        msg = f"{word} is no JSON number"
+        raise ValueError(msg)
+
+    return encode_result(json.loads(text, parse_constant=refused))
+
+
+def _found(ledger: OpenedLedger, name: str, scope: str | None) -> Record:
+    """Return the one record whose id is, or begins with, `name`."""
+    records = ledger.list(scope)
+    matches = [record for record in records if about(record).id.startswith(name)]
+    matches = [record for record in matches if about(record).id == name] or matches
+    if not name or not matches:
+        raise LedgerError(f"no action begins with {shown(name)!r}: see retry-guard ledger list")
+    if len(matches) > 1:
+        some = ", ".join(f"{about(r).id} ({about(r).scope})" for r in matches[:5])
+        raise LedgerError(
+            f"{len(matches)} actions begin with {shown(name)!r}: {shown(some)}; give more of the "
+            "id, or --scope"
+        )
+    return matches[0]

@@ -1,0 +1,68 @@
+"""What the commands share: the ledger option, tables, and text that is safe to show."""
+
+import argparse
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    # argparse has no public name for what add_subparsers() returns.
+    Subparsers: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+
+WELL, TO_MEND, USAGE = 0, 1, 2
+
+_WIDEST = 100_000
+
+
+def add_ledger_option(parser: argparse.ArgumentParser) -> None:
+    """Add `--ledger`."""
+    parser.add_argument(
+        "--ledger",
+        metavar="URL",
+        help="sqlite:///PATH (sqlite:////PATH from the root); default: RETRY_GUARD_LEDGER, else "
+        "the user's own file",
+    )
+
+
+def refuse(command: str, message: str) -> int:
+    """Say what is wrong with the input, in one line; return the exit code."""
+    print(f"retry-guard {command}: {message}", file=sys.stderr)
+    return USAGE
+
+
+def shown(text: object) -> str:
+    """Return text without anything that a terminal would obey."""
+    said = str(text)
+    return said if said.isprintable() else ascii(said)[1:-1]
+
+
+def moment(seconds: float) -> str:
+    """Return a time as a person reads it, in UTC."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    except (OverflowError, ValueError, OSError):
+        return f"{seconds:g}"
+
+
+def table(*columns: str) -> "Table":
+    """Return an empty table whose cells are never cut."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    made = Table(box=SIMPLE_HEAD, padding=(0, 1))
+    for column in columns:
+        made.add_column(column, no_wrap=True)
+    return made
+
+
+def show(made: "Table") -> None:
+    """Print a table as wide as it has to be."""
+    from rich.console import Console
+
+    def console(width: int | None) -> Console:
+        return Console(highlight=False, markup=False, emoji=False, width=width)
+
+    needed = console(_WIDEST).measure(made).maximum
+    console(max(needed, 1)).print(made, soft_wrap=True)

@@ -1,0 +1,67 @@
+"""A key that the caller chose."""
+
+from dataclasses import dataclass, replace
+
+from retry_guard._call import Call, Site
+from retry_guard_contracts import caller_key, decode, differing
+from retry_guard_core import Record
+from retry_guard_ledgers import about
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """An unresolved action holds the key that the caller gave; `fields`: what differs."""
+
+    record: Record
+    fields: tuple[str, ...]
+
+
+def with_own_key(call: Call, site: Site) -> Call | Conflict:
+    """Keep the caller's own key where the contract allows it.
+
+    Kept: no other action knows it, or it is the same action (then of the turn that began it).
+    Replaced by the guard's own: an action that ended knows it, and is another one.
+    Refused, by the conflict that is returned: an unresolved action holds it.
+    """
+    key = offered(call)
+    if key is None:
+        return call
+    scope = about(call.draft).scope
+    holder = site.ledger.find(scope, key=key)
+    if holder is None:
+        return replace(call, draft=replace(call.draft, key=key))
+    if _same(holder, call.draft):
+        turn = _turn_of(holder, key, call, site)
+        return replace(call, draft=replace(call.draft, key=key, turn=turn))
+    if holder.state == "open":
+        return Conflict(holder, differing_from(holder, call, site))
+    return call
+
+
+def offered(call: Call) -> str | None:
+    """The caller's own key, where the server tells calls that differ apart in spite of it."""
+    rule = call.contract.key
+    keeps = rule is not None and rule.mismatch == "refused"
+    return caller_key(call.contract, call.arguments) if keeps else None
+
+
+def differing_from(record: Record, call: Call, site: Site) -> tuple[str, ...]:
+    """The names of the fields in which this call differs from a record."""
+    if record.tool != call.contract.tool:
+        return ("tool",)
+    recorded = decode(about(record).arguments)
+    return differing(call.contract, recorded, call.arguments, site.secret)
+
+
+def _same(holder: Record, draft: Record) -> bool:
+    theirs, ours = about(holder).identity, about(draft).identity
+    return (holder.tool, theirs, holder.content) == (draft.tool, ours, draft.content)
+
+
+def _turn_of(holder: Record, key: str, call: Call, site: Site) -> str | None:
+    """The turn in which the holder answers; one of its own where it was done outside of turns."""
+    if holder.turn is not None or holder.state != "done" or not holder.delivered:
+        return holder.turn or call.turn
+    turn = f"key {key}"
+    site.ledger.deliver(about(holder).scope, about(holder).id, turn)
+    return turn

@@ -1,0 +1,130 @@
+"""Carries out single steps: claim, save, send, read, wait, ask. No rule lives here."""
+
+from dataclasses import replace
+from typing import Any, assert_never
+
+from retry_guard._attempt import NOTHING, STOPPED, judged, outgoing
+from retry_guard._call import Call, Site
+from retry_guard._clock import TICK
+from retry_guard._hands import AwaitedError, Hands
+from retry_guard._look import look, put
+from retry_guard_core import End, Now, Record, Reply, Step
+from retry_guard_ledgers import LedgerError, about
+
+
+class Performer:
+    """Performs what the core asks for, and keeps what a driver has to know of it."""
+
+    def __init__(self, call: Call, site: Site, hands: Hands) -> None:
+        """Prepare; nothing is claimed yet."""
+        self.call, self.site, self.hands = call, site, hands
+        self.record, self.last, self.sent, self.stopping = call.draft, NOTHING, False, False
+
+    async def perform(self, step: Step) -> Reply:
+        """Carry out one step. Raises what stopped the call, unless it only has to be recorded."""
+        stopped, record = self.hands.cancelled, step.record
+        if stopped is not None and step.do not in ("save", "send"):
+            raise stopped
+        match step.do:
+            case "claim":
+                return await self._claim(record, step.detail)
+            case "save":
+                return await self._save(record, hold=step.hold)
+            case "send":
+                return await self._send(record)
+            case "wait":
+                await self.hands.sleep(self.site.clock, step.wait + TICK)
+                return self.reply(await self._marked(record))
+            case "read":
+                self.last = NOTHING
+                return self.reply(await look(self.call, record, self.site, self.hands))
+            case "ask":
+                self.last = NOTHING
+                given = await put(step.detail, self.call, record, self.site, self.hands)
+                return self.reply(*given)
+            case _:
+                assert_never(step.do)
+
+    def reply(self, record: Record, ok: bool = True, end: End = NOTHING.end) -> Reply:  # noqa: FBT001, FBT002 - as the core orders it
+        """What the core is told, at this moment."""
+        self.record = record
+        return self.moment(), record, ok, end
+
+    def moment(self) -> Now:
+        """The time at which a step ends."""
+        return self.site.clock.now()
+
+    async def _claim(self, draft: Record, after: Record | None) -> Reply:
+        self.last, now = NOTHING, self.site.clock.now()
+        draft = self.call.stamped(draft, now, self.site)
+        record: Record = await self.hands.ledger(self._taken, draft, after, now)
+        return self.reply(record if record.ended is None else await self._marked(record))
+
+    def _taken(self, *claim: Any) -> Record:
+        record = self.site.ledger.claim(*claim)
+        mine = record.state == "open" and record.owner == self.call.draft.owner
+        if mine and self.site.heartbeat is not None:
+            self.site.heartbeat.hold(record)
+        return record
+
+    async def _marked(self, record: Record) -> Record:
+        """The record, marked where a newer write makes it harmful to repeat an idempotent one."""
+        return replace(record, seen="superseded") if await self._superseded(record) else record
+
+    async def _superseded(self, record: Record) -> bool:
+        mine = record.state == "open" and record.owner == self.call.draft.owner
+        if self.call.contract.effect != "idempotent" or not mine:
+            return False
+        newer: bool = await self.hands.ledger(self.site.ledger.newer, about(record).scope, record)
+        return newer
+
+    async def _save(self, record: Record, *, hold: bool) -> Reply:
+        now = self.site.clock.now()
+        lease = now.latest + (self.site.policy.lease if hold else 0.0)
+        settled_at = record.settled_at if record.state == "open" else now.latest
+        if record.generation != self.record.generation:
+            record = self.call.keyed(record, self.site)
+        self.record = record = replace(record, lease=lease, settled_at=settled_at)
+        try:
+            ok: bool = await self.hands.ledger(self._kept, record, hold)
+        except LedgerError:
+            # Nothing may be sent after this, nor may what failed hide why the call stops.
+            if not self.stopping and (hold or record.state == "not_executed"):
+                raise
+            ok = False
+        return self.reply(record, ok)
+
+    def _kept(self, record: Record, hold: bool) -> bool:  # noqa: FBT001 - called by position
+        if not hold and self.site.heartbeat is not None:
+            self.site.heartbeat.release(self.call.draft.owner)
+        return self.site.ledger.save(record)
+
+    async def _send(self, record: Record) -> Reply:
+        stale = record.tries > 0 and await self._superseded(record)
+        packed = None if stale else self._packed(record)
+        if packed is None:
+            self.last = STOPPED
+            return self.reply(record, end=STOPPED.end)
+        self.sent = True
+        try:
+            result = await self.hands.call(self.call.send, *packed)
+        except AwaitedError:
+            raise
+        except Exception as error:  # noqa: BLE001 - every exception is a fact to be judged
+            result = error
+        self.last = judged(self.call, record, self.site, result)
+        if self.last.effect_id is not None:
+            record = replace(record, about=replace(about(record), effect_id=self.last.effect_id))
+        return self.reply(record, end=self.last.end)
+
+    def _packed(self, record: Record) -> tuple[dict[str, Any], dict[str, str]] | None:
+        """What goes out; None: nothing may, since the lease is out or the call is to stop."""
+        if self.hands.cancelled is not None:
+            return None
+        try:
+            packed = outgoing(self.call, record, self.site)
+            late = self.site.clock.now().latest >= record.lease
+        except BaseException as error:  # noqa: BLE001 - raised once it is recorded that nothing left
+            self.hands.cancelled = error
+            return None
+        return None if late else packed

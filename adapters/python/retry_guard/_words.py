@@ -1,0 +1,48 @@
+"""How a call ended, in the words of the caller."""
+
+from dataclasses import replace
+from typing import Any
+
+from retry_guard._answers import Unresolved
+from retry_guard._call import Call, Site
+from retry_guard._own_key import differing_from, offered
+from retry_guard._texts import explain, warn
+from retry_guard_contracts import ArgumentError, decode
+from retry_guard_core import End, Record
+from retry_guard_ledgers import about
+from retry_guard_outcomes import Done, NotExecuted
+
+
+def unresolved(call: Call, record: Record, site: Site, end: End) -> Unresolved:
+    """The answer to a call that stops here."""
+    answer = Unresolved(about(record).id, end.note, end.not_before, tool=call.contract.tool)
+    try:
+        fields = differing_from(record, call, site)
+    except ArgumentError:
+        fields = ()
+    other = record.content != call.draft.content
+    return replace(answer, text=explain(answer, fields, other_content=other))
+
+
+def done(
+    call: Call, record: Record, end: End, own: Done | NotExecuted | None, *, sent: bool
+) -> Done:
+    """The answer to a call of what happened: the caller's own value, or the recorded one."""
+    mine = own if isinstance(own, Done) else None
+    here = sent and record.owner == call.draft.owner
+    notes = [end.note]
+    if here and offered(call) not in (None, record.key):
+        notes.append("key_replaced")
+    if record.turn != call.draft.turn and call.turn is not None:
+        notes.append("earlier_turn")
+    if record.content != call.draft.content:
+        notes.append("content_not_sent")
+    if end.value is None:
+        notes.append("result_not_stored")
+    value = kept(end.value) if mine is None else mine.value
+    return Done(value, replayed=mine is None and not here, warning=warn(*dict.fromkeys(notes)))
+
+
+def kept(value: bytes | None) -> Any:
+    """Return a stored result or error text as it was; None where none could be kept."""
+    return None if value is None else decode(value)

@@ -1,0 +1,315 @@
+"""Rules 1, 2 and 4: what is recorded before a send, what an attempt proves, how often is sent."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from guards import (
+    ARGUMENTS,
+    KEYED,
+    PLAIN,
+    READABLE,
+    START,
+    HandClock,
+    Lab,
+    LabMaker,
+    every_guard,
+)
+from retry_guard import NotExecuted, Policy, Unknown
+from retry_guard_contracts import Contract, Key, Proof
+from retry_guard_core import Now, Record
+from retry_guard_ledgers import MemoryLedger, SQLiteLedger, about
+
+
+@every_guard
+def test_a_call_that_is_answered_sends_once_and_gives_the_tools_own_value(
+    make: LabMaker, tmp_path: Path
+) -> None:
+    lab = make(tmp_path)
+    outcome = lab.guard(PLAIN).done(call_id="call_1")
+    assert (outcome.value, outcome.replayed, outcome.warning) == ({"id": "ch_1"}, False, None)
+    assert lab.service.requests == [ARGUMENTS]
+    record = lab.only()
+    assert (record.state, record.delivered, record.turn) == ("done", True, "t1")
+    assert about(record).call_ids == ("call_1",)
+
+
+@every_guard
+def test_every_send_is_on_record_before_it_leaves(make: LabMaker, tmp_path: Path) -> None:
+    lab = make(tmp_path)
+    lab.service.meet("lost_ack", "lost_ack")
+    seen: list[Record] = []
+
+    def send(arguments: dict[str, Any], extra: dict[str, str]) -> Any:
+        seen.append(lab.only())  # a connection of its own, as another process sees it
+        return lab.service.send(arguments, extra)
+
+    lab.guard(KEYED).done(send=send)
+    assert [len(record.sends) for record in seen] == [1, 2, 3]
+    assert {(record.state, record.ended) for record in seen} == {("open", None)}
+    assert [record.key for record in seen] == lab.service.keys
+    assert all(record.lease > record.sends[-1] for record in seen)
+
+
+def test_the_record_is_synced_to_the_disk_before_the_send(tmp_path: Path) -> None:
+    lab = Lab("sync", "sqlite", tmp_path)
+
+    def send(arguments: dict[str, Any], extra: dict[str, str]) -> str:
+        copy = tmp_path / "copy.db"
+        for end in ("", "-wal"):
+            source = tmp_path / f"guard.db{end}"
+            (tmp_path / f"copy.db{end}").write_bytes(source.read_bytes())
+        (record,) = SQLiteLedger(copy).list("acme")
+        return record.state
+
+    assert lab.guard(PLAIN).done(send=send).value == "open"
+
+
+class LateClock(HandClock):
+    """Stands still while calls are prepared, then jumps, as when a machine was suspended."""
+
+    def __init__(self, jump_at: int, by: float) -> None:
+        super().__init__()
+        self.looks, self.jump_at, self.by = 0, jump_at, by
+
+    def now(self) -> Now:
+        self.looks += 1
+        if self.looks == self.jump_at:
+            self.at += self.by
+        return super().now()
+
+
+@every_guard
+@pytest.mark.parametrize("look", range(1, 8))
+def test_nothing_is_sent_by_a_holder_whose_lease_ran_out(
+    make: LabMaker, look: int, tmp_path: Path
+) -> None:
+    lab = make(tmp_path)
+    clock = LateClock(look, 31.0)
+    leases: list[float] = []
+
+    def send(arguments: dict[str, Any], extra: dict[str, str]) -> Any:
+        leases.append(lab.only().lease - clock.at)
+        return lab.service.send(arguments, extra)
+
+    outcome = lab.guard(PLAIN, clock=clock).call(send=send)
+    assert all(left > 0 for left in leases)
+    if not leases:
+        assert outcome == NotExecuted("stopped before anything was sent")
+        assert lab.only().state == "not_executed"
+    assert lab.guard(PLAIN, clock=clock).done().value == {"id": "ch_1"}
+    assert len(lab.service.effects) == 1
+
+
+def test_the_lease_is_looked_at_after_the_save_of_a_re_issue(tmp_path: Path) -> None:
+    """B92: the clock jumps beyond the lease between the save and the send."""
+    lab = Lab("sync", "memory", tmp_path)
+    saves: list[Record] = []
+
+    class Slow(MemoryLedger):
+        def save(self, record: Record) -> bool:
+            saved = super().save(record)
+            saves.append(record)
+            if len(saves) == 1:
+                lab.clock.at += 31
+            return saved
+
+    ledger = Slow()
+    lab.service.meet("lost_ack")
+    guard = lab.guard(KEYED, ledger=ledger)
+    sent_at: list[float] = []
+
+    def send(arguments: dict[str, Any], extra: dict[str, str]) -> Any:
+        sent_at.append(lab.clock.at)
+        (record,) = ledger.list("acme")
+        assert record.lease > lab.clock.at
+        return lab.service.send(arguments, extra)
+
+    guard.done(send=send)
+    assert len(sent_at) == 2
+    assert sent_at[1] > START + 31
+    assert len(lab.service.effects) == 1
+
+
+@every_guard
+def test_without_key_and_read_back_an_unknown_outcome_is_never_sent_again(
+    make: LabMaker, tmp_path: Path
+) -> None:
+    """B40, B115, B16: C-none escalates, in every later call too."""
+    lab = make(tmp_path)
+    lab.service.meet("lost_ack")
+    first = lab.guard(PLAIN).unresolved()
+    assert (first.reason, first.not_before, first.tool) == ("nothing_can_tell", None, "charge")
+    for turn in ("t1", "t2", None):
+        later = lab.guard(PLAIN, ledger=lab.open()).unresolved(turn=turn)
+        assert (later.reason, later.action) == ("nothing_can_tell", first.action)
+        lab.clock.sleep(100_000)
+    assert len(lab.service.requests) == 1
+
+
+@every_guard
+def test_a_proven_refusal_frees_the_action(make: LabMaker, tmp_path: Path) -> None:
+    """B87: connect refused, then the redelivery runs."""
+    lab = make(tmp_path)
+    lab.service.meet("refused")
+    failed = lab.guard(PLAIN).not_executed()
+    assert isinstance(failed.error, ConnectionRefusedError)
+    assert lab.guard(PLAIN).done().value == {"id": "ch_1"}
+    assert len(lab.service.effects) == 1
+
+
+@every_guard
+def test_proof_about_a_later_attempt_settles_that_attempt_alone(
+    make: LabMaker, tmp_path: Path
+) -> None:
+    lab = make(tmp_path)
+    stored = Contract(
+        tool="charge",
+        key=Key(param="key", retention=86400.0, errors="stored"),
+        not_executed=(Proof(exception="LookupError"),),
+    )
+    lab.service.meet("lost_ack", *[LookupError("no such queue")] * 4)
+    outcome = lab.guard(stored).unresolved()
+    assert outcome.reason == "nothing_can_tell"
+    assert len(lab.service.effects) == 1
+    assert lab.only().state == "open"
+
+
+@every_guard
+@pytest.mark.parametrize(("errors", "settles"), [("stored", True), ("not_stored", False)])
+def test_a_rejection_reaches_back_only_where_the_server_stores_its_errors(
+    make: LabMaker, errors: Any, settles: bool, tmp_path: Path
+) -> None:
+    lab = make(tmp_path)
+    contract = Contract(tool="charge", key=Key(param="key", retention=86400.0, errors=errors))
+    sent: list[dict[str, Any]] = []
+
+    def send(arguments: dict[str, Any], extra: dict[str, str]) -> Any:
+        sent.append(arguments)
+        if len(sent) == 1:
+            raise TimeoutError
+        return NotExecuted("422", rejected=True)
+
+    outcome = lab.guard(contract).call(send=send)
+    assert isinstance(outcome, NotExecuted) is settles
+    assert len(sent) == (2 if settles else 5)
+
+
+@every_guard
+def test_a_contract_says_which_errors_prove_that_nothing_ran(
+    make: LabMaker, tmp_path: Path
+) -> None:
+    lab = make(tmp_path)
+    contract = Contract(tool="charge", not_executed=(Proof(exception="LookupError"),))
+    lab.service.meet(LookupError("no such queue"))
+    assert str(lab.guard(contract).not_executed().error) == "no such queue"
+    assert lab.guard(contract).done().value == {"id": "ch_1"}
+
+
+@every_guard
+def test_re_issues_are_limited_per_call(make: LabMaker, tmp_path: Path) -> None:
+    lab = make(tmp_path)
+    lab.service.meet(*["lost"] * 10)
+    guard = lab.guard(KEYED, policy=Policy(attempts=2))
+    assert guard.unresolved().reason == "nothing_can_tell"
+    assert len(lab.service.requests) == 3
+    guard.unresolved()
+    assert len(lab.service.requests) == 5
+    assert len(set(lab.service.keys)) == 1
+
+
+@every_guard
+def test_a_server_that_still_runs_the_first_send_costs_no_attempt(
+    make: LabMaker, tmp_path: Path
+) -> None:
+    """B80: 409 with the key in use: wait, and the same key again."""
+    lab = make(tmp_path)
+    lab.service.meet("lost_ack", *["in_progress"] * 6)
+    outcome = lab.guard(KEYED, policy=Policy(attempts=1)).done()
+    assert outcome.value == {"id": "ch_1"}
+    assert (len(lab.service.keys), len(set(lab.service.keys))) == (8, 1)
+
+
+@every_guard
+def test_a_refusal_as_duplicate_after_an_unknown_is_evidence_to_read_by(
+    make: LabMaker, tmp_path: Path
+) -> None:
+    """B89: 409 "already exists" after an unknown."""
+    lab = make(tmp_path)
+    both = READABLE.model_copy(update={"key": KEYED.key})
+    lab.service.meet("lost_ack", "exists")
+    outcome = lab.guard(both).done()
+    assert outcome.value == {"id": "ch_1"}
+    assert (len(lab.service.requests), lab.service.reads) == (2, 1)
+
+
+@every_guard
+def test_three_lost_answers_are_one_record_with_its_sends(make: LabMaker, tmp_path: Path) -> None:
+    """B138: a refund whose answer is lost three times, then comes."""
+    lab = make(tmp_path)
+    lab.service.meet("lost_ack", "lost_ack", "lost_ack")
+    lab.guard(KEYED).done()
+    record = lab.only()
+    assert (record.state, len(record.sends)) == ("done", 4)
+    assert len(lab.service.effects) == 1
+
+
+@every_guard
+def test_an_idempotent_write_is_repeated_until_it_is_answered(
+    make: LabMaker, tmp_path: Path
+) -> None:
+    lab = make(tmp_path)
+    contract = Contract(tool="charge", effect="idempotent")
+    lab.service.meet("lost_ack", "lost")
+    assert lab.guard(contract).done().value == {"id": "ch_2"}
+    assert len(lab.service.requests) == 3
+    assert not lab.guard(contract).done().replayed
+    assert len(lab.service.requests) == 4
+
+
+@every_guard
+@pytest.mark.parametrize("again", ["in the same call", "in a later call"])
+def test_an_idempotent_write_is_not_repeated_over_a_newer_one(
+    make: LabMaker, again: str, tmp_path: Path
+) -> None:
+    lab = make(tmp_path)
+    contract = Contract(tool="charge", effect="idempotent", resource="price")
+    guard, other = lab.guard(contract, policy=Policy(attempts=1)), lab.guard(contract)
+    newer = {**ARGUMENTS, "amount": 6}
+    sent: list[int] = []
+
+    def send(arguments: dict[str, Any], extra: dict[str, str]) -> Any:
+        sent.append(arguments["amount"])
+        if again == "in the same call":
+            return Unknown(TimeoutError())
+        lab.clock.sleep(61)
+        return Unknown(TimeoutError())
+
+    if again == "in a later call":
+        guard.unresolved(send=send)
+        other.done(newer)
+    else:
+        lab.clock = lab.service.clock = _Interfering(lab, lambda: other.done(newer))
+        guard = lab.guard(contract)
+    outcome = guard.unresolved(send=send)
+    assert outcome.reason == "nothing_can_tell"
+    assert sent == [5]
+
+
+class _Interfering(HandClock):
+    """Lets something happen in the first long sleep."""
+
+    def __init__(self, lab: Lab, happens: Any) -> None:
+        super().__init__()
+        self.lab, self.happens = lab, happens
+
+    def sleep(self, seconds: float) -> None:
+        super().sleep(seconds)
+        happens, self.happens = self.happens, None
+        if happens is not None and self.lab.kind == "sync":
+            happens()
+        elif happens is not None:
+            newest = self.lab.records()[-1]
+            action = replace(about(newest), id="newer", identity=b"another")
+            self.lab.ledger.claim(replace(newest, about=action, owner="o"), None, self.now())

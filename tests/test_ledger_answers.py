@@ -1,0 +1,102 @@
+"""What an operator may answer, in every state: every sentence of `Ledger.resolve`."""
+
+from dataclasses import replace
+from math import inf
+from typing import get_args
+
+import pytest
+
+from ledger_suite import at, began, each_ledger, name_of, new, settled, stored
+from retry_guard_core import Now, Record
+from retry_guard_ledgers import Answer, LedgerError, OpenedLedger, about
+
+ledger = each_ledger
+
+NOW = Now(500.0, 507.0)
+STATES = ("open", "done", "not_executed", "abandoned")
+ANSWERS: tuple[Answer, ...] = get_args(Answer)
+
+
+def in_state(ledger: OpenedLedger, state: str, lease: float) -> Record:
+    """A record in that state, held until then."""
+    record = replace(began(ledger, new(key="k")), lease=lease, ended=110.0)
+    assert ledger.save(record if state == "open" else settled(record, state, value=b"first"))
+    return stored(ledger, record)
+
+
+def expected(record: Record, answer: Answer, *, live: bool, final: bool) -> Record | None:
+    """What the record is after that answer; None: it is refused. Written anew, by hand."""
+    held = live and record.state == "open"
+    if answer == "happened":
+        after = replace(record, state="done", value=b"told", settled_at=NOW.latest)
+        after = replace(after, answer=None, asked_at=NOW.earliest)
+        return None if record.state == "done" else after
+    if answer == "did_not_happen":
+        noted = replace(record, answer=answer, asked_at=inf if final else NOW.earliest)
+        return noted if record.state == "open" and not held else None
+    if answer == "again":
+        noted = replace(record, answer=answer, asked_at=NOW.earliest)
+        return noted if record.state in ("open", "done") and not held else None
+    given_up = replace(record, state="abandoned", settled_at=NOW.latest)
+    return given_up if record.state == "open" and not held else None
+
+
+@pytest.mark.parametrize("final", [False, True])
+@pytest.mark.parametrize("lease", [499.9, 500.0, 503.0, 800.0])
+@pytest.mark.parametrize("answer", ANSWERS)
+@pytest.mark.parametrize("state", STATES)
+def test_every_answer_in_every_state(
+    ledger: OpenedLedger, state: str, answer: Answer, lease: float, final: bool
+) -> None:
+    record = in_state(ledger, state, lease)
+    wanted = expected(record, answer, live=lease >= NOW.earliest, final=final)
+
+    def resolve() -> Record:
+        action = about(record)
+        return ledger.resolve(action.scope, action.id, answer, now=NOW, value=b"told", final=final)
+
+    if wanted is None:
+        with pytest.raises(LedgerError, match=about(record).id):
+            resolve()
+        assert stored(ledger, record) == record
+    else:
+        assert resolve() == wanted
+        assert stored(ledger, record) == wanted
+
+
+def test_a_record_that_is_held_says_how_long(ledger: OpenedLedger) -> None:
+    record = in_state(ledger, "open", 512.0)
+    with pytest.raises(LedgerError, match=r"held by a call that runs: wait .* in 12 s"):
+        ledger.resolve("acme", about(record).id, "abandon", now=NOW)
+
+
+def test_no_answer_crosses_a_scope(ledger: OpenedLedger) -> None:
+    one = began(ledger, new(id="same", scope="one"))
+    two = began(ledger, new(id="same", scope="two"))
+    ledger.resolve("one", "same", "happened", now=NOW, value=b"told")
+    assert stored(ledger, one).state == "done"
+    assert stored(ledger, two) == two
+    with pytest.raises(LedgerError, match="no action 'same' in scope 'three'"):
+        ledger.resolve("three", "same", "happened", now=NOW)
+
+
+def test_what_happened_is_given_to_the_next_caller_of_any_turn(ledger: OpenedLedger) -> None:
+    record = in_state(ledger, "abandoned", 100.0)
+    ledger.resolve("acme", about(record).id, "happened", now=NOW, value=b"told")
+    got = ledger.claim(new(turn="later"), None, at(600))
+    assert (name_of(got), got.state, got.value) == (name_of(record), "done", b"told")
+
+
+def test_a_holder_that_finds_its_action_answered_saves_nothing(ledger: OpenedLedger) -> None:
+    record = began(ledger, new())
+    ledger.resolve("acme", about(record).id, "happened", now=at(101), value=b"told")
+    assert ledger.save(settled(record, value=b"own")) is False
+    assert ledger.save(replace(record, tries=1)) is False
+    assert stored(ledger, record).value == b"told"
+
+
+def test_an_answer_survives_until_it_is_read_by_whoever_takes_over(ledger: OpenedLedger) -> None:
+    record = in_state(ledger, "open", 100.0)
+    ledger.resolve("acme", about(record).id, "did_not_happen", now=NOW)
+    got = ledger.claim(new(time=600.0), None, at(600))
+    assert (got.answer, got.asked_at) == ("did_not_happen", NOW.earliest)

@@ -1,0 +1,131 @@
+"""Finding, listing and pruning: the other verbs of a ledger."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from ledger_suite import at, began, each_ledger, ended, name_of, named, new, settled, stored
+from retry_guard_ledgers import OpenedLedger, about
+
+ledger = each_ledger
+
+
+def test_a_record_is_got_by_its_scope_and_id_only(ledger: OpenedLedger) -> None:
+    record = began(ledger, new(id="a", scope="one"))
+    assert ledger.get("one", "a") == record
+    assert ledger.get("two", "a") is None
+    assert ledger.get("one", "b") is None
+
+
+def test_a_key_finds_the_latest_record_that_used_it(ledger: OpenedLedger) -> None:
+    assert ledger.find("acme", key="k") is None
+    first = began(ledger, new(b"1", key="k"))
+    began(ledger, new(b"2", key="k", scope="other"))
+    began(ledger, new(b"3", key=None))
+    assert ledger.find("acme", key="k") == first
+    second = began(ledger, new(b"4", key="k"))
+    assert ledger.find("acme", key="k") == second
+    assert ledger.save(replace(first, tries=1))
+    assert ledger.find("acme", key="k") == second, "the latest recorded, not the latest saved"
+    assert ledger.find("third", key="k") is None
+
+
+def test_a_key_that_was_given_up_still_finds_its_record(ledger: OpenedLedger) -> None:
+    record = began(ledger, new(key="old"))
+    now = replace(record, key="new", generation=1)
+    assert ledger.save(now)
+    assert ledger.find("acme", key="old") == now
+    assert ledger.find("acme", key="new") == now
+    later = began(ledger, new(b"2", key="old"))
+    assert ledger.find("acme", key="old") == later
+
+
+def test_an_effect_finds_the_latest_record_that_is_tied_to_it(ledger: OpenedLedger) -> None:
+    first = began(ledger, new(b"1"))
+    assert ledger.find("acme", effect_id="e") is None
+    assert ledger.save(named(settled(first), effect_id="e"))
+    assert name_of(ledger.find("acme", effect_id="e")) == name_of(first)
+    assert ledger.find("other", effect_id="e") is None
+    second = began(ledger, new(b"2", effect_id="e"))
+    assert ledger.find("acme", effect_id="e") == second
+    assert ledger.save(named(second, effect_id=None))
+    assert name_of(ledger.find("acme", effect_id="e")) == name_of(first)
+
+
+@pytest.mark.parametrize("by", [{}, {"key": "k", "effect_id": "e"}])
+def test_a_search_is_by_one_thing(ledger: OpenedLedger, by: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match="exactly one"):
+        ledger.find("acme", **by)
+
+
+def test_a_write_is_newer_if_it_was_recorded_later_for_the_same_resource(
+    ledger: OpenedLedger,
+) -> None:
+    base = began(ledger, new(b"1", resource="account"))
+    assert ledger.newer("acme", base) is False
+    began(ledger, new(b"2", resource="other"))
+    began(ledger, new(b"3", resource="account", scope="other"))
+    assert ledger.newer("acme", base) is False
+    later = began(ledger, new(b"4", resource="account", tool="another"))
+    assert ledger.newer("acme", base) is True
+    assert ledger.newer("acme", later) is False
+    assert ledger.save(settled(base, time=900.0))
+    assert ledger.newer("acme", later) is False, "recorded earlier, though it ended later"
+    assert ledger.newer("acme", new(resource="account")) is False, "not recorded at all"
+
+
+def test_a_list_is_in_the_order_of_recording_and_can_be_narrowed(ledger: OpenedLedger) -> None:
+    one = began(ledger, new(b"1", time=300.0))
+    two = ended(ledger, new(b"2", time=100.0))
+    three = began(ledger, new(b"3", time=200.0, scope="other"))
+    assert ledger.list() == [one, two, three]
+    assert ledger.list("acme") == [one, two]
+    assert ledger.list(state="open") == [one, three]
+    assert ledger.list(state="done") == [two]
+    assert ledger.list("acme", "open") == [one]
+    assert ledger.list(older_than=200.0) == [two]
+    assert ledger.list(older_than=200.1) == [two, three]
+    assert ledger.list("other", "open", 200.1) == [three]
+    assert ledger.list("nobody") == []
+    assert ledger.list("") == []
+
+
+def test_old_results_are_dropped_and_the_facts_stay(ledger: OpenedLedger) -> None:
+    told, waiting, nothing, young, running = (
+        ended(ledger, new(b"told")),
+        ended(ledger, new(b"waiting")),
+        ended(ledger, new(b"nothing"), "not_executed"),
+        began(ledger, new(b"young")),
+        began(ledger, new(b"running")),
+    )
+    assert ledger.save(settled(young, time=950.0))
+    assert ledger.save(replace(running, value=b"so far"))
+    for record in (told, young):
+        ledger.deliver("acme", about(record).id, "turn-1")
+    before = {name_of(record): record for record in ledger.list()}
+    assert ledger.prune(at(1_000.0), keep_result=100.0) == 2
+    for record in (told, nothing):
+        assert stored(ledger, record) == replace(before[name_of(record)], value=None)
+    for record in (waiting, young, running):
+        assert stored(ledger, record) == before[name_of(record)]
+    assert ledger.prune(at(1_000.0), keep_result=100.0) == 0
+    assert name_of(ledger.claim(new(b"told"), None, at(1_000))) == name_of(told)
+
+
+def test_results_are_kept_for_a_day_where_nothing_else_is_said(ledger: OpenedLedger) -> None:
+    record = ended(ledger, new())
+    ledger.deliver("acme", about(record).id, "turn-1")
+    assert ledger.prune(at(record.settled_at + 86_400.0)) == 0
+    assert ledger.prune(at(record.settled_at + 86_400.1)) == 1
+
+
+def test_a_ledger_has_a_secret_of_its_own(ledger: OpenedLedger) -> None:
+    assert len(ledger.secret) == 32
+    assert ledger.secret == ledger.secret
+
+
+def test_closing_twice_does_nothing(ledger: OpenedLedger) -> None:
+    began(ledger, new())
+    ledger.close()
+    ledger.close()

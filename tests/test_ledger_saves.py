@@ -1,0 +1,180 @@
+"""What a save stores and what it refuses; deliveries and leases: `Ledger.save` and its like."""
+
+from dataclasses import replace
+
+import pytest
+
+from ledger_suite import (
+    at,
+    began,
+    each_ledger,
+    ended,
+    name_of,
+    named,
+    new,
+    settled,
+    stored,
+)
+from retry_guard_ledgers import LedgerError, OpenedLedger, about, may_save
+
+ledger = each_ledger
+
+
+def test_its_holder_saves_an_open_record_again_and_again(ledger: OpenedLedger) -> None:
+    record = began(ledger, new(key="k"))
+    for tries in (1, 2, 3):
+        record = replace(
+            record, tries=tries, seen="absent", sends=(*record.sends, 100.0 + tries), lease=200.0
+        )
+        assert ledger.save(record) is True
+        assert stored(ledger, record) == record
+
+
+@pytest.mark.parametrize("state", ["done", "not_executed", "abandoned"])
+def test_its_holder_ends_a_record_once(ledger: OpenedLedger, state: str) -> None:
+    record = settled(began(ledger, new()), state)
+    assert ledger.save(record) is True
+    assert stored(ledger, record) == record
+    late = replace(record, value=b"other", settled_at=999.0)
+    assert ledger.save(replace(late, state="open")) is False
+    assert ledger.save(replace(late, state="not_executed")) is False
+    assert ledger.save(replace(late, state="abandoned")) is False
+    assert stored(ledger, record) == record
+
+
+@pytest.mark.parametrize("state", ["open", "not_executed", "abandoned"])
+def test_whoever_lost_the_lease_saves_nothing_but_done(ledger: OpenedLedger, state: str) -> None:
+    first = began(ledger, new())
+    second = ledger.claim(new(time=200.0), None, at(200))
+    assert about(second).id == about(first).id
+    assert ledger.save(replace(first, state=state, tries=9, value=b"lost")) is False
+    assert stored(ledger, first) == second
+
+
+@pytest.mark.parametrize("fate", ["open", "not_executed", "abandoned"])
+def test_a_late_done_is_accepted_from_anyone_and_changes_only_that(
+    ledger: OpenedLedger, fate: str
+) -> None:
+    first = began(ledger, new(key="k"))
+    second = ledger.claim(new(time=200.0), None, at(200))
+    if fate != "open":
+        assert ledger.save(settled(second, fate, time=210.0))
+    before = stored(ledger, first)
+    late = settled(first, time=220.0, value=b"late", seen="ours", tries=7, sends=(1.0, 2.0))
+    assert ledger.save(named(late, effect_id="e", call_ids=("x",))) is True
+    expected = replace(before, state="done", value=b"late", settled_at=220.0)
+    assert stored(ledger, first) == expected
+
+
+def test_done_is_never_undone_and_never_done_twice(ledger: OpenedLedger) -> None:
+    first = began(ledger, new())
+    second = ledger.claim(new(time=200.0), None, at(200))
+    done = settled(second, time=210.0)
+    assert ledger.save(done) is True
+    for owner in (first.owner, second.owner):
+        for state in ("open", "done", "not_executed", "abandoned"):
+            assert ledger.save(replace(done, owner=owner, state=state, value=b"x")) is False
+    assert stored(ledger, first) == done
+
+
+def test_a_save_is_accepted_exactly_where_the_shared_rule_says(ledger: OpenedLedger) -> None:
+    states = ("open", "done", "not_executed", "abandoned")
+    for number, (before, after) in enumerate((b, a) for b in states for a in states):
+        for owner in ("mine", "theirs"):
+            record = began(ledger, new(f"{number} {owner}".encode(), owner="mine"))
+            if before != "open":
+                assert ledger.save(settled(record, before))
+            now = stored(ledger, record)
+            change = settled(replace(now, owner=owner), after, time=130.0)
+            assert ledger.save(change) is may_save(now, change)
+
+
+def test_a_record_that_was_never_claimed_is_not_saved(ledger: OpenedLedger) -> None:
+    assert ledger.save(new()) is False
+    assert ledger.save(settled(new())) is False
+    began(ledger, new(id="known", scope="one"))
+    assert ledger.save(new(id="known", scope="two")) is False
+    assert len(ledger.list()) == 1
+
+
+def test_what_names_an_action_never_changes(ledger: OpenedLedger) -> None:
+    record = began(ledger, new())
+    other = replace(record, tool="refund", turn="other", content=b"other", tries=1)
+    other = named(
+        other, identity=b"other", arguments=b"other", resource="other", ordinal=7, contract="x"
+    )
+    for change in (other, settled(other)):
+        assert ledger.save(change) is True
+        kept = replace(change, tool=record.tool, turn=record.turn, content=record.content)
+        assert stored(ledger, record) == replace(kept, about=record.about)
+    assert name_of(ledger.claim(new(turn="z"), None, at(120))) == name_of(record)
+
+
+def test_a_new_key_needs_a_new_generation(ledger: OpenedLedger) -> None:
+    record = began(ledger, new(key="one"))
+    for key in ("two", None):
+        with pytest.raises(LedgerError, match="a new key needs a new generation"):
+            ledger.save(replace(record, key=key))
+        with pytest.raises(LedgerError, match="a new key needs a new generation"):
+            ledger.save(settled(record, "not_executed", key=key))
+    assert stored(ledger, record) == record
+    again = replace(record, key="two", generation=1)
+    assert ledger.save(again) is True
+    assert stored(ledger, record) == again
+    keyless = replace(again, key=None, generation=2)
+    assert ledger.save(keyless) is True
+    assert stored(ledger, record) == keyless
+
+
+def test_what_is_done_is_stored_even_with_a_key_that_cannot_be(ledger: OpenedLedger) -> None:
+    record = began(ledger, new(key="one"))
+    assert ledger.save(settled(record, key="two")) is True
+    got = stored(ledger, record)
+    assert (got.state, got.value, got.key) == ("done", b'"v"', "one")
+
+
+def test_a_delivery_is_noted_whoever_holds_the_record(ledger: OpenedLedger) -> None:
+    record = ended(ledger, new())
+    assert record.delivered is False
+    ledger.deliver("acme", about(record).id, "turn-1")
+    ledger.deliver("acme", about(record).id, "turn-1")
+    assert stored(ledger, record) == replace(record, delivered=True)
+
+
+def test_a_delivery_is_of_one_scope_and_one_record(ledger: OpenedLedger) -> None:
+    record = ended(ledger, new(id="same", scope="one"))
+    other = ended(ledger, new(id="same", scope="two"))
+    ledger.deliver("one", "same", None)
+    ledger.deliver("one", "nothing", "turn-1")
+    assert stored(ledger, record).delivered is True
+    assert stored(ledger, other).delivered is False
+
+
+def test_a_lease_is_moved_for_its_owner_only_and_only_while_open(ledger: OpenedLedger) -> None:
+    mine, lost, over = (began(ledger, new(bytes([place]))) for place in range(3))
+    taken = ledger.claim(new(bytes([1]), time=200.0), None, at(200))
+    done = settled(over)
+    assert ledger.save(done)
+    elsewhere = named(mine, scope="elsewhere")
+    ledger.renew([elsewhere, mine, lost, over, new()], 500.0)
+    assert stored(ledger, mine) == replace(mine, lease=500.0)
+    assert stored(ledger, lost) == taken
+    assert stored(ledger, over) == done
+    ledger.renew([], 900.0)
+    ledger.renew([mine], 300.0)
+    assert stored(ledger, mine).lease == 300.0
+
+
+def test_a_lease_that_was_moved_is_the_one_that_counts(ledger: OpenedLedger) -> None:
+    record = began(ledger, new())
+    ledger.renew([record], 1_000.0)
+    assert ledger.claim(new(), None, at(999)).owner == record.owner
+    second = new(time=1_001.0)
+    assert ledger.claim(second, None, at(1_001)).owner == second.owner
+
+
+def test_a_value_that_is_not_in_its_stored_form_is_refused(ledger: OpenedLedger) -> None:
+    record = began(ledger, new())
+    with pytest.raises(TypeError, match="bytes or None, not str"):
+        ledger.save(settled(record, value="text"))
+    assert stored(ledger, record) == record
