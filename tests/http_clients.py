@@ -1,6 +1,7 @@
 """The real HTTP clients that tests use, each as a function that makes one request."""
 
 import asyncio
+import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -13,6 +14,10 @@ import urllib3
 
 Reply: TypeAlias = Any
 """A client's own response; each has its own class."""
+
+
+TRUST = ssl.create_default_context()
+"""Made once: each client would read all certificates anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +37,14 @@ AsyncClient = Callable[[Request], Awaitable[Reply]]
 
 
 def with_httpx(asked: Request) -> Reply:
-    with httpx.Client(timeout=asked.limit, follow_redirects=asked.redirects) as client:
+    limit, follow = asked.limit, asked.redirects
+    with httpx.Client(timeout=limit, follow_redirects=follow, verify=TRUST) as client:
         return client.request(asked.method, asked.url, json=asked.body, headers=asked.headers)
 
 
 def with_httpx2(asked: Request) -> Reply:
-    with httpx2.Client(timeout=asked.limit, follow_redirects=asked.redirects) as client:
+    limit, follow = asked.limit, asked.redirects
+    with httpx2.Client(timeout=limit, follow_redirects=follow, verify=TRUST) as client:
         return client.request(asked.method, asked.url, json=asked.body, headers=asked.headers)
 
 
@@ -60,7 +67,7 @@ def with_urllib3(asked: Request) -> Reply:
 
 async def with_httpx_async(asked: Request) -> Reply:
     limit, follow = asked.limit, asked.redirects
-    async with httpx.AsyncClient(timeout=limit, follow_redirects=follow) as client:
+    async with httpx.AsyncClient(timeout=limit, follow_redirects=follow, verify=TRUST) as client:
         return await client.request(asked.method, asked.url, json=asked.body, headers=asked.headers)
 
 

@@ -14,6 +14,7 @@ import os
 import signal
 import sys
 import time
+import traceback
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -104,8 +105,9 @@ def main() -> None:
             signal.alarm(30)  # whatever goes wrong: no orphan stays
             try:
                 make_the_call(command)
-            finally:
-                os._exit(3)
+            except BaseException:  # noqa: BLE001 - whatever it is, the child ends here
+                traceback.print_exc()
+            os._exit(3)
         _, status = os.waitpid(pid, 0)
         say(status=os.waitstatus_to_exitcode(status))
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from uuid import uuid4
@@ -19,7 +19,7 @@ Args: TypeAlias = dict[str, Any]
 
 WAYS: tuple[Way, ...] = ("key", "read_back", "neither")
 PATHS: Mapping[Way, str] = {"key": "/charges", "read_back": "/charges", "neither": "/notes"}
-LIMIT = 0.3
+LIMIT = 0.2
 """Seconds after which a client that gets no answer gives up."""
 
 QUICK = Policy(
@@ -66,12 +66,16 @@ def headers_in(extra: Mapping[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """One way to reach the server with one client. `arguments` name one action."""
+    """One way to reach the server. `arguments` name one action.
+
+    `limit`: how long the first request is waited for; later ones have time.
+    """
 
     server: FaultyServer
     way: Way
     reference: str
-    limit: float = 5.0
+    limit: float = 10.0
+    sent: list[Request] = field(default_factory=list[Request])
 
     @property
     def arguments(self) -> Args:
@@ -79,7 +83,9 @@ class Caller:
 
     def asked(self, args: Args, extra: Mapping[str, str]) -> Request:
         url = self.server.url + PATHS[self.way]
-        return Request("POST", url, args, headers_in(extra), self.limit)
+        limit = 10.0 if self.sent else self.limit
+        self.sent.append(Request("POST", url, args, headers_in(extra), limit))
+        return self.sent[-1]
 
     def send(self, client: Client) -> Callable[[Args, dict[str, str]], Reply]:
         return lambda args, extra: client(self.asked(args, extra))
@@ -91,11 +97,11 @@ class Caller:
         return len(self.server.effects(self.reference))
 
 
-def caller(server: FaultyServer, way: Way, *faults: str, limit: float = 5.0) -> Caller:
+def caller(server: FaultyServer, way: Way, *faults: str, limit: float = 10.0) -> Caller:
     """Plan the faults of an action that nobody else knows."""
     reference = uuid4().hex
     server.plan(reference, *faults)
-    return Caller(server, way, reference, limit)
+    return Caller(server, way, reference, limit=limit)
 
 
 def read_url(server: FaultyServer, args: Args) -> str:

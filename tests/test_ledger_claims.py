@@ -190,9 +190,7 @@ def test_the_order_in_which_actions_end_decides_whatever_their_clocks_said(
     ledger: OpenedLedger, order: tuple[int, ...]
 ) -> None:
     """Three given-up actions are found to be done, one after the other, in every order."""
-    records: list[Record] = []
-    for turn in "abc":
-        records.append(ended(ledger, new(turn=turn), "abandoned"))
+    records = [ended(ledger, new(turn=turn), "abandoned") for turn in "abc"]
     for place in order:
         assert ledger.save(settled(records[place], time=1.0))
         ledger.deliver("acme", name_of(records[place]) or "", None)

@@ -1,6 +1,7 @@
 """What a save stores and what it refuses; deliveries and leases: `Ledger.save` and its like."""
 
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 
@@ -43,7 +44,9 @@ def test_its_holder_ends_a_record_once(ledger: OpenedLedger, state: str) -> None
 
 
 @pytest.mark.parametrize("state", ["open", "not_executed", "abandoned"])
-def test_whoever_lost_the_lease_saves_nothing_but_done(ledger: OpenedLedger, state: str) -> None:
+def test_whoever_lost_the_lease_saves_nothing_but_done(
+    ledger: OpenedLedger, state: Literal["open", "not_executed", "abandoned"]
+) -> None:
     first = began(ledger, new())
     second = ledger.claim(new(time=200.0), None, at(200))
     assert about(second).id == about(first).id

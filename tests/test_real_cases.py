@@ -151,7 +151,7 @@ def test_what_provably_did_not_run_is_free_to_run(
     """B87: refused at the door the first time, done the second: one effect, not none."""
     call = caller(server, way)
     with refused() as address:
-        away = replace(call, server=Away(f"http://{address}"))  # type: ignore[arg-type]  # its url is all
+        away = replace(call, server=Away(f"http://{address}"), sent=[])  # type: ignore[arg-type]  # its url is all
         first = guarded(call, tmp_path, send=away.send(CLIENT))
     assert isinstance(first, NotExecuted)
     assert call.effects() == 0

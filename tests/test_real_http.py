@@ -35,9 +35,9 @@ class Fault(NamedTuple):
 LATE = "late_commit:0.3"
 FAULTS = {
     "ok": Fault(1, neither="done 1"),
-    "lost_request": Fault(1, hangs=True),
+    "lost_request": Fault(1, hangs=True, bound=0.6),
     "lost_ack": Fault(2, neither="unresolved 1"),
-    "timeout_after": Fault(2, neither="unresolved 1", hangs=True),
+    "timeout_after": Fault(2, neither="unresolved 1", hangs=True, bound=0.6),
     "reset_before": Fault(1),
     "error_before": Fault(1),
     "error_after": Fault(2, neither="unresolved 1"),
@@ -61,7 +61,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultyServer]:
 
 
 def prepared(server: FaultyServer, way: Way, fault: str) -> Caller:
-    return caller(server, way, fault, limit=LIMIT if FAULTS[fault].hangs else 5.0)
+    return caller(server, way, fault, limit=LIMIT if FAULTS[fault].hangs else 10.0)
 
 
 def in_words(outcome: Outcome, effects: int) -> str:

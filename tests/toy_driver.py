@@ -12,9 +12,9 @@ from toy_world import SEND, Effect, World
 
 LEASE = 30.0
 POLICY = Policy(
-    attempts=2,
+    attempts=1,
     fresh_sends=1,
-    backoff=1.0,
+    backoff=0.0,
     deadline=60.0,
     send_timeout=5.0,
     skew=1.0,

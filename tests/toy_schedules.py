@@ -37,7 +37,7 @@ class Game:
         for caller in alive:
             if caller.holds or caller.end is not None:
                 choices += [Choice("crash", caller)] * (self.crashes > 0)
-                choices += [Choice("suspend", caller)] * (self.suspensions > 0)
+                choices += [Choice("suspend", caller)] * (caller.holds and self.suspensions > 0)
         return choices
 
     def state(self) -> Hashable:
@@ -172,7 +172,9 @@ def false_reports(game: Game) -> Iterator[str]:
 
 
 def asked_twice(game: Game) -> Iterator[str]:
-    if sum(caller.asked for caller in game.callers) > len(game.ledger.records):
+    """Once per record; what a caller asked in vain and could not store may be asked once more."""
+    lost = 2 - game.crashes - game.suspensions
+    if sum(caller.asked for caller in game.callers) > len(game.ledger.records) + lost:
         yield "an operator was asked twice about one record"
 
 

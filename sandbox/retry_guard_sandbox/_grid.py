@@ -41,7 +41,7 @@ class GridError(GuardError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """Every combination of these. `seeds`: how many, counted from 0.
+    """Every combination of these, in the order of `CHOICES`. `seeds`: how many, counted from 0.
 
     Raises `GridError` where there is nothing to run.
     """
@@ -59,7 +59,8 @@ class Grid:
         """Refuse unknown names, and a grid without episodes."""
         for field in fields(self):
             if field.name in CHOICES:
-                _check(field.name, getattr(self, field.name))
+                ordered = _in_order(field.name, getattr(self, field.name))
+                object.__setattr__(self, field.name, ordered)
         if self.seeds < 1:
             msg = f"seeds is {self.seeds}: give at least 1, else there is no episode"
             raise GridError(msg)
@@ -117,11 +118,15 @@ def _run_batch(specs: Sequence[Spec]) -> list[Row]:
     return [row for spec in specs for row in run(spec)]
 
 
-def _check(name: str, given: Sequence[str]) -> None:
-    """Raise `GridError` for a name that does not exist, and where there is none."""
+def _in_order(name: str, given: Sequence[str]) -> tuple[str, ...]:
+    """Return the names in the order of the choices, each once.
+
+    Raises `GridError` for a name that does not exist, and where there is none.
+    """
     valid = CHOICES[name]
     unknown = [item for item in given if item not in valid]
     if unknown or not given:
         what = f"unknown {name}: {', '.join(unknown)}" if unknown else f"no {name} given"
         msg = f"{what}; choose from {', '.join(valid)}, or all"
         raise GridError(msg)
+    return tuple(item for item in valid if item in given)

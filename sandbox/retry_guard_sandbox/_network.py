@@ -8,11 +8,11 @@ Every duration is keyed by the ordinal of the client's request, so none tells wh
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import assert_never
 
-from retry_guard_sandbox._clock import Event, VirtualClock
+from retry_guard_sandbox._clock import VirtualClock
+from retry_guard_sandbox._exchange import Exchange
 from retry_guard_sandbox._faults import FAULTS, Fault, Hits, hits_attempt
 from retry_guard_sandbox._http import Json, ReadTimeout, Request, Response, refusal
 from retry_guard_sandbox._streams import Streams
@@ -35,34 +35,6 @@ def logical(tool: str, arguments: Json) -> str:
     return f"{tool}{json.dumps(arguments, sort_keys=True)}"
 
 
-@dataclass(slots=True)
-class _Exchange:
-    """One request under way: its durations in seconds, and the response once it is there."""
-
-    request: Request
-    action: str
-    send: int
-    begun: float
-    up: float
-    running: float
-    down: float
-    shown: Response | None = None
-    answers: bool = True
-    events: list[Event] = field(default_factory=list[Event])
-
-    @property
-    def normal(self) -> float:
-        """Seconds from the send to a response where nothing goes wrong."""
-        return self.up + self.running + self.down
-
-    def show(self, response: Response) -> None:
-        """Let the client have the response, if it has none yet."""
-        self.shown = self.shown or response
-
-    def is_over(self) -> bool:
-        return self.shown is not None
-
-
 class Network:
     """One client's connection to the services, with one fault on every logical write."""
 
@@ -80,7 +52,7 @@ class Network:
         self._hits: Hits = hits
         self._sends = 0
         self._attempts: Counter[str] = Counter()
-        self._flying: list[_Exchange] = []
+        self._flying: list[Exchange] = []
 
     @property
     def sends(self) -> int:
@@ -122,10 +94,10 @@ class Network:
                     event.cancelled = True
                 self._services[tool].abort(exchange.request)
 
-    def _begin(self, request: Request) -> _Exchange:
+    def _begin(self, request: Request) -> Exchange:
         self._sends += 1
         send, between = self._sends, self._streams.between
-        exchange = _Exchange(
+        exchange = Exchange(
             request=request,
             action=logical(request.tool, request.arguments),
             send=send,
@@ -137,13 +109,13 @@ class Network:
         self._flying.append(exchange)
         return exchange
 
-    def _fault_of(self, exchange: _Exchange) -> Fault:
+    def _fault_of(self, exchange: Exchange) -> Fault:
         if TOOLS[exchange.request.tool].effect == "read":
             return _PASS
         self._attempts[exchange.action] += 1
         return self._fault if hits_attempt(self._hits, self._attempts[exchange.action]) else _PASS
 
-    def _arrivals(self, exchange: _Exchange, fault: Fault) -> tuple[float, ...]:
+    def _arrivals(self, exchange: Exchange, fault: Fault) -> tuple[float, ...]:
         """Seconds after the send at which copies of the request arrive."""
         between, send = self._streams.between, exchange.send
         match fault.hidden:
@@ -158,7 +130,7 @@ class Network:
             case _:
                 assert_never(fault.hidden)
 
-    def _arrive(self, exchange: _Exchange, delivery: Delivery) -> None:
+    def _arrive(self, exchange: Exchange, delivery: Delivery) -> None:
         service = self._services[exchange.request.tool]
         response = service.receive(exchange.request, self._clock.time)
         if response is not None:
@@ -167,10 +139,10 @@ class Network:
         finish = partial(self._finish, exchange, delivery)
         exchange.events.append(self._clock.at(self._clock.time + exchange.running, finish))
 
-    def _finish(self, exchange: _Exchange, delivery: Delivery) -> None:
+    def _finish(self, exchange: Exchange, delivery: Delivery) -> None:
         service = self._services[exchange.request.tool]
         self._answer(exchange, service.execute(exchange.request, delivery, self._clock.time))
 
-    def _answer(self, exchange: _Exchange, response: Response) -> None:
+    def _answer(self, exchange: Exchange, response: Response) -> None:
         if exchange.answers:
             self._clock.at(self._clock.time + exchange.down, partial(exchange.show, response))

@@ -17,7 +17,7 @@ from retry_guard_sandbox._tally import (
 
 HEADING = (
     "Scripted agents: a census of guard and contract mechanics, not a sample of models. "
-    "Counts of logical writes, guard off / on."
+    "Counts of logical writes, guard off / on; helped and harmed: cells."
 )
 OFF, ON = "no_guard", "guard"
 
@@ -35,7 +35,7 @@ COLUMNS = (
     "exactly once",
     "escalations needed",
     "needless",
-    "cells helped / harmed",
+    "helped / harmed",
 )
 
 

@@ -126,7 +126,7 @@ def _written(rows: Iterator["Row"], file: TextIO | None) -> Iterator["Row"]:
 def _print(result: "Report") -> None:
     from retry_guard_sandbox import COLUMNS, HEADING
 
-    lines = table(*COLUMNS)
+    lines = table(*(name.replace(" ", "\n", 1) for name in COLUMNS))
     for column in lines.columns[2:]:
         column.justify = "right"
     before = None

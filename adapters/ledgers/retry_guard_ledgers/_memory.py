@@ -140,6 +140,8 @@ class MemoryLedger:
     def newer(self, scope: str, record: Record) -> bool:
         """Whether another write to the record's resource was recorded after it."""
         with self._lock:
+            if (scope, about(record).id) not in self._records:
+                return False
             for other in reversed(self._records.values()):
                 theirs = about(other)
                 if (theirs.scope, theirs.id) == (scope, about(record).id):

@@ -21,16 +21,20 @@ class Driver(Performer):
         released.
         """
         try:
-            outcome = await self._answer(await self.steps())
-        except LedgerError as error:
-            if self.hands.cancelled is not None:
-                raise self.hands.cancelled from error
+            end = await self.steps()
+        except LedgerError:
             if not self.sent:
                 raise
-            outcome = self._without_ledger()
+            return self._without_ledger()
+        self._obey()
+        outcome = await self._answer(end)
+        self._obey()
+        return outcome
+
+    def _obey(self) -> None:
+        """Stop here, if the call was to stop while the ledger worked."""
         if self.hands.cancelled is not None:
             raise self.hands.cancelled
-        return outcome
 
     async def steps(self) -> End:
         """Step the core to its end."""

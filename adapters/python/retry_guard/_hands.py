@@ -28,7 +28,7 @@ class Hands(Protocol):
         ...
 
     async def ledger(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call the ledger; once begun, it is carried to its end."""
+        """Call the ledger; once begun, it is carried to its end. What cancelled it comes first."""
         ...
 
     async def sleep(self, clock: Clock, seconds: float) -> None:
@@ -61,13 +61,17 @@ class SyncHands:
 
         Each of the ledger's verbs can be repeated: it finds what it stored itself.
         """
-        try:
-            return function(*arguments)
-        except Exception:
-            raise
-        except BaseException as error:  # noqa: BLE001 - obeyed once the ledger knows what happened
-            self.cancelled = error
-            return function(*arguments)
+        while True:
+            try:
+                return function(*arguments)
+            except Exception as error:
+                if self.cancelled is not None:
+                    raise self.cancelled from error
+                raise
+            except BaseException as error:  # noqa: BLE001 - obeyed when the ledger is done
+                if self.cancelled is not None:
+                    raise
+                self.cancelled = error
 
     async def sleep(self, clock: Clock, seconds: float) -> None:
         """Sleep in this thread."""
@@ -103,6 +107,10 @@ class AsyncHands:
                 if work.cancelled():
                     raise
                 self.cancelled = error
+            except Exception as error:
+                if self.cancelled is not None:
+                    raise self.cancelled from error
+                raise
 
     async def sleep(self, clock: Clock, seconds: float) -> None:
         """Sleep in this task; a clock of the user's is advanced, then others have a turn."""

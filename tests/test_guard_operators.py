@@ -1,0 +1,211 @@
+"""Rule 15: an operator is asked once per record, and every answer is obeyed."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from guards import ARGUMENTS, KEYED, PLAIN, START, LabMaker, Operator, every_guard
+from retry_guard import Answer, Contract, Policy, UsageError
+
+BOUND = Contract(tool="charge", in_flight_bound=100.0)
+
+
+@every_guard
+def test_an_operator_is_asked_once_per_record(make: LabMaker, tmp_path: Path) -> None:
+    lab = make(tmp_path)
+    operator = Operator(None, Answer("again"))
+    lab.service.meet("lost_ack", "lost_ack")
+    guard = lab.guard(PLAIN, ask=operator)
+    first = guard.unresolved()
+    for turn in ("t1", "t2", None):
+        assert guard.unresolved(turn=turn).action == first.action
+    (question,) = operator.asked
+    assert (question.action, question.reason, question.tool) == (
+        first.action,
+        "nothing_can_tell",
+        "charge",
+    )
+    assert question.text == first.text
+    guard.call({**ARGUMENTS, "amount": 6})
+    assert len(operator.asked) == 2
+
+
+@every_guard
+def test_nobody_is_asked_where_only_time_is_missing(make: LabMaker, tmp_path: Path) -> None:
+    lab = make(tmp_path)
+    operator = Operator()
+    lab.service.meet(*["lost"] * 9)
+    guard = lab.guard(KEYED, ask=operator, policy=Policy(deadline=1.0, backoff=5.0))
+    assert guard.unresolved().not_before is not None
+    assert operator.asked == []
+
+
+@every_guard
+def test_it_happened_with_the_result_that_the_operator_gives(
+    make: LabMaker, tmp_path: Path
+) -> None:
+    lab = make(tmp_path)
+    lab.service.meet("lost_ack")
+    guard = lab.guard(PLAIN, ask=Operator(Answer("happened", result={"id": "seen"})))
+    outcome = guard.done()
+    assert (outcome.value, outcome.warning) == ({"id": "seen"}, None)
+    assert guard.done().value == {"id": "seen"}
+    assert len(lab.service.requests) == 1
+
+
+@every_guard
+def test_what_an_operator_says_outweighs_the_answer_of_a_possible_duplicate(
+    make: LabMaker, tmp_path: Path
+) -> None:
+    """A re-issue came back without the declared sign: its value is not the action's result."""
+    lab = make(tmp_path)
+    assert KEYED.key is not None
+    key = KEYED.key.model_copy(update={"ack": "honoured"})
+    lab.service.meet("lost_ack")
+    guard = lab.guard(
+        Contract(tool="charge", key=key), ask=Operator(Answer("happened", result="seen"))
+    )
+    assert guard.done().value == "seen"
+
+
+@every_guard
+@pytest.mark.parametrize("final", [False, True])
+def test_it_did_not_happen_is_believed_once_nothing_is_in_flight(
+    make: LabMaker, final: bool, tmp_path: Path
+) -> None:
+    """The note is kept, and the operator is asked again when its moment has come."""
+    lab = make(tmp_path)
+    lab.service.meet("lost")
+    operator = Operator(Answer("did_not_happen", final=final), Answer("did_not_happen"))
+    guard = lab.guard(BOUND, ask=operator)
+    if final:
+        assert guard.done().value == {"id": "ch_1"}
+        assert lab.clock.at < START + 10
+        return
+    early = guard.unresolved()
+    assert early.reason == "noted"
+    assert early.not_before == pytest.approx(START + 101, abs=1)
+    assert guard.unresolved().reason == "noted"
+    assert (len(lab.service.requests), len(operator.asked)) == (1, 1)
+    lab.clock.at = early.not_before or 0.0
+    assert guard.done().value == {"id": "ch_1"}
+    assert (len(lab.service.requests), len(operator.asked)) == (2, 2)
+
+
+@every_guard
+def test_a_note_that_is_not_repeated_when_its_moment_came_is_dropped(
+    make: LabMaker, tmp_path: Path
+) -> None:
+    lab = make(tmp_path)
+    lab.service.meet("lost")
+    operator = Operator(Answer("did_not_happen"), None, Answer("again"))
+    guard = lab.guard(BOUND, ask=operator)
+    early = guard.unresolved()
+    lab.clock.at = early.not_before or 0.0
+    assert guard.unresolved().reason == "noted"
+    lab.clock.sleep(1000)
+    assert guard.unresolved().reason == "nothing_can_tell"
+    assert (len(lab.service.requests), len(operator.asked)) == (1, 2)
+
+
+@every_guard
+def test_again_is_one_deliberate_repeat_under_a_new_key(make: LabMaker, tmp_path: Path) -> None:
+    lab = make(tmp_path)
+    lab.service.meet("lost_ack", "lost_ack", "ok")
+    operator = Operator(Answer("again"), Answer("again"))
+    guard = lab.guard(KEYED, ask=operator, policy=Policy(attempts=0))
+    outcome = guard.done()
+    assert outcome.value == {"id": "ch_3"}
+    assert len(set(lab.service.keys)) == 3
+    assert guard.done().replayed
+
+
+@every_guard
+def test_after_again_a_refusal_does_not_say_that_nothing_ran(
+    make: LabMaker, tmp_path: Path
+) -> None:
+    lab = make(tmp_path)
+    lab.service.meet("lost_ack", "refused")
+    guard = lab.guard(PLAIN, ask=Operator(Answer("again")))
+    assert guard.unresolved().reason == "nothing_can_tell"
+    assert lab.only().state == "open"
+
+
+@every_guard
+def test_what_was_abandoned_stays_refused_in_its_turn_and_starts_anew_in_a_later_one(
+    make: LabMaker, tmp_path: Path
+) -> None:
+    """B10: a rejected action is terminal."""
+    lab = make(tmp_path)
+    lab.service.meet("lost_ack")
+    guard = lab.guard(PLAIN, ask=Operator(Answer("abandon")))
+    assert guard.unresolved().reason == "abandoned"
+    assert guard.unresolved().reason == "abandoned"
+    later = guard.done(turn="t2")
+    assert (later.value, later.replayed) == ({"id": "ch_2"}, False)
+    assert later.warning is not None
+    assert "given up" in later.warning
+    assert len(lab.service.requests) == 2
+
+
+@every_guard
+@pytest.mark.parametrize("answer", ["happened", "did_not_happen", "again", "abandon"])
+def test_an_answer_given_to_the_ledger_counts_as_one_given_to_ask(
+    make: LabMaker, answer: Any, tmp_path: Path
+) -> None:
+    lab = make(tmp_path)
+    lab.service.meet("lost_ack")
+    operator = Operator()
+    guard = lab.guard(BOUND, ask=operator)
+    guard.unresolved()
+    lab.clock.sleep(200)
+    lab.resolve(answer)
+    outcome = guard.call()
+    kinds = {"happened": "Done", "did_not_happen": "Done", "again": "Done"}
+    assert type(outcome).__name__ == kinds.get(answer, "Unresolved")
+    assert len(lab.service.requests) == (2 if answer in ("did_not_happen", "again") else 1)
+    assert len(operator.asked) == 1
+
+
+class Approval(BaseException):
+    """As a harness interrupts a run until somebody has answered."""
+
+
+@every_guard
+@pytest.mark.parametrize("error", [Approval(), ValueError("no operator"), KeyboardInterrupt()])
+def test_what_ask_raises_goes_through_and_leaves_the_record_free(
+    make: LabMaker, error: BaseException, tmp_path: Path
+) -> None:
+    """Rule 15: the harness's own interrupt."""
+    lab = make(tmp_path)
+    lab.service.meet("lost_ack")
+    operator = Operator(error, Answer("happened", result="seen"))
+    guard = lab.guard(PLAIN, ask=operator)
+    with pytest.raises(type(error)):
+        guard.call()
+    record = lab.only()
+    assert (record.state, record.asked_at) == ("open", None)
+    assert record.lease <= lab.clock.at
+    assert guard.done().value == "seen"
+    assert len(lab.service.requests) == 1
+
+
+@every_guard
+@pytest.mark.parametrize("rubbish", ["yes", True, {"what": "again"}, 7])
+def test_an_answer_that_is_none_is_an_error_and_loses_nothing(
+    make: LabMaker, rubbish: Any, tmp_path: Path
+) -> None:
+    lab = make(tmp_path)
+    lab.service.meet("lost_ack")
+    operator = Operator(rubbish, Answer("happened", result="seen"))
+    guard = lab.guard(PLAIN, ask=operator)
+    with pytest.raises(UsageError, match="return an Answer, or None") as caught:
+        guard.call()
+    assert "\n" not in str(caught.value)
+    assert guard.done().value == "seen"
+    assert len(lab.service.requests) == 1
+
+
+def test_an_answer_is_one_of_four() -> None:
+    with pytest.raises(UsageError, match="happened, did_not_happen, again, abandon"):
+        Answer("maybe")  # type: ignore[arg-type] # what it is about  # pyright: ignore[reportArgumentType]

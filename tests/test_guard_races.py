@@ -1,0 +1,218 @@
+"""Many callers at once, on the machine's clock: one run, and everybody gets its result."""
+
+import asyncio
+import multiprocessing
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from guards import ARGUMENTS, PLAIN, QUICK, Flaky, LabMaker, every_guard
+from retry_guard import AsyncGuard, Contract, Done, Guard, NotExecuted, Outcome, Policy, Unresolved
+from retry_guard_ledgers import Ledger, MemoryLedger, SQLiteLedger
+from retry_guard_outcomes import classify
+
+MANY = 50
+
+
+def opened(store: str, folder: Path) -> Ledger:
+    return MemoryLedger() if store == "memory" else SQLiteLedger(folder / "guard.db")
+
+
+def check(outcomes: list[Outcome], runs: int) -> None:
+    assert runs == 1
+    assert {type(outcome) for outcome in outcomes} == {Done}
+    done = [outcome for outcome in outcomes if isinstance(outcome, Done)]
+    assert [outcome.value for outcome in done] == ["run 1"] * MANY
+    assert sum(not outcome.replayed for outcome in done) == 1
+    assert {outcome.warning for outcome in done} == {None}
+
+
+@pytest.mark.parametrize("store", ["memory", "sqlite"])
+def test_of_fifty_threads_one_runs_and_the_others_join(store: str, tmp_path: Path) -> None:
+    """B71, B118, B37, B57, B12."""
+    guard = Guard(opened(store, tmp_path), [PLAIN], classify=classify, policy=QUICK)
+    barrier, runs = threading.Barrier(MANY), list[int]()
+
+    def send(arguments: dict[str, Any], extra: dict[str, str]) -> str:
+        runs.append(1)
+        time.sleep(0.02)
+        return f"run {len(runs)}"
+
+    def call(number: int) -> Outcome:
+        barrier.wait()
+        call_id = f"call_{number}"
+        return guard.call(
+            "charge", ARGUMENTS, send=send, scope="acme", turn="t1", call_id=call_id
+        )
+
+    with ThreadPoolExecutor(MANY) as pool:
+        check(list(pool.map(call, range(MANY))), len(runs))
+
+
+@pytest.mark.parametrize("store", ["memory", "sqlite"])
+async def test_of_fifty_tasks_one_runs_and_the_others_join(store: str, tmp_path: Path) -> None:
+    """B71, B12, B20: in one model message, or twice in a stream."""
+    guard = AsyncGuard(opened(store, tmp_path), [PLAIN], classify=classify, policy=QUICK)
+    runs = list[int]()
+
+    async def send(arguments: dict[str, Any], extra: dict[str, str]) -> str:
+        runs.append(1)
+        await asyncio.sleep(0.02)
+        return f"run {len(runs)}"
+
+    given = [dict(ARGUMENTS), dict(reversed(ARGUMENTS.items()))] * (MANY // 2)
+    calls = [guard.call("charge", one, send=send, scope="acme", turn="t1") for one in given]
+    check(list(await asyncio.gather(*calls)), len(runs))
+
+
+def _in_a_process(path: str, barrier: Any, log: str) -> None:
+    def send(arguments: dict[str, Any], extra: dict[str, str]) -> str:
+        with Path(log).open("a", encoding="utf-8") as file:
+            file.write("effect\n")
+        return "run 1"
+
+    guard = Guard(SQLiteLedger(path), [PLAIN], classify=classify, policy=QUICK)
+    barrier.wait()
+    outcome = guard.call("charge", ARGUMENTS, send=send, scope="acme", turn="t1")
+    assert outcome.unwrap() == "run 1"
+
+
+def test_of_four_processes_one_runs_and_the_others_join(tmp_path: Path) -> None:
+    """B118, B78, B132, B6."""
+    context = multiprocessing.get_context("spawn")
+    barrier = context.Barrier(4)
+    given = (str(tmp_path / "guard.db"), barrier, str(tmp_path / "effects"))
+    processes = [context.Process(target=_in_a_process, args=given) for _ in range(4)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0] * 4
+    assert (tmp_path / "effects").read_text(encoding="utf-8") == "effect\n"
+
+
+def test_a_second_caller_joins_and_gets_the_firsts_refusal() -> None:
+    ledger = Flaky(MemoryLedger())
+    guard = Guard(cast("Ledger", ledger), [PLAIN], classify=classify, policy=QUICK)
+    inside, leave = threading.Event(), threading.Event()
+
+    def send(arguments: dict[str, Any], extra: dict[str, str]) -> None:
+        inside.set()
+        leave.wait(30)
+        raise ConnectionRefusedError("nobody listens")
+
+    def never(arguments: dict[str, Any], extra: dict[str, str]) -> None:
+        raise AssertionError("the second caller sent")
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(guard.call, "charge", ARGUMENTS, send=send, scope="acme", turn="t1")
+        inside.wait(30)
+        second = pool.submit(guard.call, "charge", ARGUMENTS, send=never, scope="acme", turn="t2")
+        while ledger.calls.count("claim") < 2:
+            time.sleep(0.001)
+        leave.set()
+        assert isinstance(first.result(), NotExecuted)
+        joined = second.result()
+    assert isinstance(joined, NotExecuted)
+    assert joined.error == "ConnectionRefusedError: nobody listens"
+
+
+@every_guard
+def test_a_call_that_runs_for_long_is_said_to_be_running(make: LabMaker, tmp_path: Path) -> None:
+    """B28, B57, B6: the client repeats while the server works, and again when it is done."""
+    lab = make(tmp_path)
+    policy = Policy(deadline=5.0, lease=30.0)
+    lab.service.meet("lost_ack")
+    held = list[Unresolved]()
+
+    def ask(question: Unresolved) -> None:
+        """While the first caller still holds its record, another process calls."""
+        other = Guard(
+            lab.open(), [PLAIN], classify=classify, clock=lab.clock, policy=policy
+        )
+        outcome = other.call("charge", ARGUMENTS, send=lab.service.send, scope="acme", turn="t1")
+        assert isinstance(outcome, Unresolved)
+        held.append(outcome)
+
+    lab.guard(PLAIN, ask=ask, policy=policy).unresolved()
+    (running,) = held
+    assert running.reason == "still_running"
+    assert running.not_before is not None
+    assert running.not_before > lab.clock.at - 6
+    assert "still running" in running.text
+    assert len(lab.service.requests) == 1
+
+
+SHORT = Policy(lease=0.15, poll=0.005, deadline=30.0, backoff=0.001)
+
+
+def test_a_heartbeat_keeps_the_lease_of_work_that_outlives_it() -> None:
+    """B117, B92: lease 0.15 s, work of three leases, a second caller from the start."""
+    ledger = MemoryLedger()
+    guard = Guard(ledger, [PLAIN], classify=classify, policy=SHORT)
+    inside = threading.Event()
+
+    def send(arguments: dict[str, Any], extra: dict[str, str]) -> str:
+        inside.set()
+        time.sleep(0.45)
+        return "run 1"
+
+    def call() -> Outcome:
+        return guard.call("charge", ARGUMENTS, send=send, scope="acme", turn="t1")
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(call)
+        inside.wait(30)
+        second = pool.submit(call)
+        outcomes = first.result(), second.result()
+    assert [outcome.unwrap() for outcome in outcomes] == ["run 1", "run 1"]
+    (record,) = ledger.list("acme")
+    assert len(record.sends) == 1
+
+
+def test_beyond_max_attempt_the_next_caller_investigates_and_a_late_success_is_kept() -> None:
+    """B117, B92: no heartbeat any more, so the lease runs out: unknown, never a second run."""
+    ledger = MemoryLedger()
+    policy = Policy(lease=0.06, max_attempt=0.0, poll=0.005, deadline=30.0)
+    guard = Guard(ledger, [PLAIN], classify=classify, policy=policy)
+    inside, leave = threading.Event(), threading.Event()
+    sends = list[int]()
+
+    def send(arguments: dict[str, Any], extra: dict[str, str]) -> str:
+        sends.append(1)
+        inside.set()
+        leave.wait(30)
+        return "late"
+
+    def call(turn: str) -> Outcome:
+        return guard.call("charge", ARGUMENTS, send=send, scope="acme", turn=turn)
+
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(call, "t1")
+        inside.wait(30)
+        second = call("t1")
+        assert isinstance(second, Unresolved)
+        assert second.reason == "nothing_can_tell"
+        leave.set()
+        done = first.result()
+    assert isinstance(done, Done)
+    assert done.value == "late"
+    assert call("t1").unwrap() == "late"
+    assert len(sends) == 1
+
+
+def test_the_heartbeats_thread_ends_when_nothing_is_kept() -> None:
+    policy = Policy(lease=0.03, poll=0.005)
+    guard = Guard(MemoryLedger(), [Contract(tool="charge")], classify=classify, policy=policy)
+    before = {thread.ident for thread in threading.enumerate()}
+    for number in range(3):
+        guard.call("charge", {"n": number}, send=lambda _a, _e: 1, scope="acme")
+    started = [t for t in threading.enumerate() if t.ident not in before]
+    assert len(started) <= 1
+    for thread in started:
+        thread.join(10)
+        assert not thread.is_alive()
+    guard.call("charge", {"n": 9}, send=lambda _a, _e: 1, scope="acme")
