@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+
 from retry_guard import (
     Answer,
     AsyncGuard,
@@ -29,6 +30,10 @@ from retry_guard_core import Now, Record
 from retry_guard_ledgers import Ledger, LedgerError, MemoryLedger, SQLiteLedger, about
 from retry_guard_outcomes import classify
 
+Args = dict[str, Any]
+Extra = dict[str, str]
+Send = Callable[[Args, Extra], object]
+
 PLAIN = Contract(tool="charge")
 KEYED = Contract(tool="charge", key=Key(param="key", retention=86400.0))
 LISTED = ReadBack(
@@ -45,6 +50,13 @@ LISTED = ReadBack(
     result={"id": "id"},
 )
 READABLE = Contract(tool="charge", read_back=LISTED, in_flight_bound=20.0)
+
+
+def changed(contract: Contract, **fields: object) -> Contract:
+    """Return the contract with other fields."""
+    return Contract.model_validate({**dict(contract), **fields})
+
+
 ARGUMENTS = {"customer": "c1", "amount": 5}
 START = 1_700_000_000.0
 
@@ -62,9 +74,7 @@ class HandClock:
         self.at += seconds
 
 
-Fate = (
-    Literal["ok", "lost_ack", "lost", "refused", "late", "in_progress", "exists"] | BaseException
-)
+Fate = Literal["ok", "lost_ack", "lost", "refused", "late", "in_progress", "exists"] | BaseException
 
 
 @dataclass
@@ -85,16 +95,16 @@ class Service:
     known: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     reads: int = 0
 
-    def meet(self, *fates: Fate) -> None:
-        self.fates += fates
+    def meet(self, *fates: Fate, times: int = 1) -> None:
+        self.fates += fates * times
 
     @property
     def keys(self) -> list[str | None]:
         """The key of each request, wherever it travelled."""
         pairs = zip(self.requests, self.extras, strict=True)
-        return [next(iter({**extra, **{"": r.get("key")}}.values())) for r, extra in pairs]
+        return [next(iter({**extra, "": r.get("key")}.values())) for r, extra in pairs]
 
-    def send(self, arguments: dict[str, Any], extra: dict[str, str]) -> Any:
+    def send(self, arguments: Args, extra: Extra) -> object:
         self.requests.append(deepcopy(arguments))
         self.extras.append(dict(extra))
         fate = self.fates.pop(0) if self.fates else "ok"
@@ -115,7 +125,7 @@ class Service:
         self.clock.sleep(self.timeout)
         raise TimeoutError("no answer")
 
-    def _run(self, arguments: dict[str, Any], extra: dict[str, str], delay: float) -> Any:
+    def _run(self, arguments: Args, extra: Extra, delay: float) -> Args:
         key = next(iter(extra.values()), arguments.get("key"))
         if key is not None and key in self.known:
             return self.known[key]
@@ -126,7 +136,7 @@ class Service:
             self.known[key] = result
         return result
 
-    def read(self, tool: str, arguments: dict[str, Any]) -> Any:
+    def read(self, tool: str, arguments: Args) -> dict[str, Any]:
         self.reads += 1
         seen = [e for e in self.effects if e["created"] + self.lag <= self.clock.at]
         return {"charges": deepcopy(seen), "complete": True}
@@ -143,39 +153,42 @@ class Subject:
         arguments: Mapping[str, Any] = ARGUMENTS,
         *,
         tool: str = "charge",
-        send: Callable[[dict[str, Any], dict[str, str]], Any] | None = None,
+        send: Send | None = None,
         scope: str = "acme",
         turn: str | None = "t1",
-        **more: Any,
+        **more: Any,  # noqa: ANN401 - handed on
     ) -> Outcome:
         send = send or self.service.send
         if isinstance(self.guard, Guard):
             return self.guard.call(tool, arguments, send=send, scope=scope, turn=turn, **more)
-        work = self.guard.call(
-            tool, arguments, send=awaited(send), scope=scope, turn=turn, **more
-        )
+        work = self.guard.call(tool, arguments, send=awaited(send), scope=scope, turn=turn, **more)
         return asyncio.run(work)
 
-    def done(self, arguments: Mapping[str, Any] = ARGUMENTS, **more: Any) -> Done:
+    def done(self, arguments: Mapping[str, Any] = ARGUMENTS, **more: Any) -> Done:  # noqa: ANN401 - handed on
         outcome = self.call(arguments, **more)
         assert isinstance(outcome, Done), outcome
         return outcome
 
-    def unresolved(self, arguments: Mapping[str, Any] = ARGUMENTS, **more: Any) -> Unresolved:
+    def unresolved(self, arguments: Mapping[str, Any] = ARGUMENTS, **more: Any) -> Unresolved:  # noqa: ANN401 - handed on
         outcome = self.call(arguments, **more)
         assert isinstance(outcome, Unresolved), outcome
         return outcome
 
-    def not_executed(self, arguments: Mapping[str, Any] = ARGUMENTS, **more: Any) -> NotExecuted:
+    def not_executed(self, arguments: Mapping[str, Any] = ARGUMENTS, **more: Any) -> NotExecuted:  # noqa: ANN401 - handed on
         outcome = self.call(arguments, **more)
         assert isinstance(outcome, NotExecuted), outcome
         return outcome
 
 
+def gives(value: object) -> Send:
+    """Return a send whose call returns this value."""
+    return lambda arguments, extra: value
+
+
 def awaited(function: Callable[..., Any]) -> Callable[..., Any]:
     """The same function, awaited, with a pause in which other tasks run."""
 
-    async def later(*arguments: Any) -> Any:
+    async def later(*arguments: object) -> object:
         await asyncio.sleep(0)
         result = function(*arguments)
         return await result if inspect.isawaitable(result) else result
@@ -196,7 +209,7 @@ class Lab:
     def open(self) -> Ledger:
         return self._memory or SQLiteLedger(self.path)
 
-    def guard(self, *contracts: Contract, **options: Any) -> Subject:
+    def guard(self, *contracts: Contract, **options: Any) -> Subject:  # noqa: ANN401 - handed on
         """A guard on this ledger and clock; `read` and `ask` of the options are plain functions."""
         made: dict[str, Any] = {"classify": classify, "clock": self.clock, **options}
         made.setdefault("read", self.service.read)
@@ -265,14 +278,14 @@ class Flaky:
         self.ledger = ledger
         self.down = set[str]()
         self.calls = list[str]()
-        self.failing: Callable[[str, tuple[Any, ...]], bool] = lambda verb, given: False
+        self.failing: Callable[[str, tuple[object, ...]], bool] = lambda verb, given: False
 
-    def __getattr__(self, verb: str) -> Any:
+    def __getattr__(self, verb: str) -> Any:  # noqa: ANN401 - as the ledger's
         found = getattr(self.ledger, verb)
         if not callable(found) or verb == "now":
             return found
 
-        def call(*given: Any, **named: Any) -> Any:
+        def call(*given: object, **named: object) -> object:
             self.calls.append(verb)
             if verb in self.down or "all" in self.down or self.failing(verb, given):
                 raise LedgerError(f"the ledger is down ({verb}): mend it")

@@ -5,7 +5,8 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from guards import ARGUMENTS, KEYED, START, HandClock, LabMaker, Subject, every_guard
+
+from guards import ARGUMENTS, KEYED, START, Args, Extra, HandClock, LabMaker, Subject, every_guard
 from retry_guard import Guard, Policy, Unknown
 from retry_guard_contracts import Contract, Key
 from retry_guard_ledgers import MemoryLedger, about
@@ -23,7 +24,7 @@ def test_the_key_is_on_the_wire_from_the_first_send_on(
     lab.service.meet("lost", "lost_ack")
     sent: list[tuple[Any, dict[str, str]]] = []
 
-    def send(arguments: dict[str, Any], extra: dict[str, str]) -> Any:
+    def send(arguments: Args, extra: Extra) -> object:
         sent.append((arguments, extra))
         return lab.service.send(arguments, extra)
 
@@ -49,7 +50,7 @@ def test_every_re_issue_sends_what_was_recorded_whatever_became_of_the_arguments
     given: dict[str, Any] = {"customer": "c1", "lines": [{"sku": "a"}], "amount": 5}
     wanted = {"customer": "c1", "lines": [{"sku": "a"}], "amount": 5}
 
-    def send(arguments: dict[str, Any], extra: dict[str, str]) -> Any:
+    def send(arguments: Args, extra: Extra) -> object:
         try:
             return lab.service.send(arguments, extra)
         finally:
@@ -74,7 +75,7 @@ def test_a_second_caller_sends_the_arguments_and_the_key_of_the_first(
         identity={"order": "fold"},
         volatile=("at",),
     )
-    lab.service.meet(*["lost"] * 5)
+    lab.service.meet("lost", times=5)
     lab.guard(contract).unresolved({"order": "Ö 1", "note": "a", "at": 1})
     other = lab.guard(contract, ledger=lab.open())
     outcome = other.done({"order": "ö  1", "note": "b", "at": 2}, turn="t2", call_id="call_9")
@@ -106,7 +107,7 @@ def test_the_secret_comes_from_the_environment_else_from_the_ledger(
 ) -> None:
     keys: list[str] = []
 
-    def send(arguments: dict[str, Any], extra: dict[str, str]) -> None:
+    def send(arguments: Args, extra: Extra) -> None:
         keys.append(arguments["key"])
 
     def call() -> None:
@@ -123,10 +124,12 @@ def test_the_secret_comes_from_the_environment_else_from_the_ledger(
     assert len(set(keys)) == 3
 
 
-def forms(subject: Subject, arguments: dict[str, Any], **more: Any) -> tuple[str, str | None]:
+def forms(
+    subject: Subject, arguments: Args, scope: str = "acme", turn: str = "t1"
+) -> tuple[str, str | None]:
     """How a call ended, and the key of its request, if it sent one."""
     before = len(subject.service.requests)
-    outcome = subject.call(arguments, **more)
+    outcome = subject.call(arguments, scope=scope, turn=turn)
     sent = subject.service.keys[before:]
     kind = type(outcome).__name__
     return kind, sent[0] if sent else None
@@ -179,7 +182,7 @@ def test_a_key_that_an_unresolved_action_holds_is_refused_for_anything_else(
     """B79, B65: the same key with other parameters, refused here and naming the field."""
     lab = make(tmp_path)
     guard = lab.guard(KEYED)
-    lab.service.meet(*["lost"] * 5)
+    lab.service.meet("lost", times=5)
     first = guard.unresolved({**ARGUMENTS, "key": "K"})
     before = len(lab.service.requests)
     conflict = guard.unresolved({**ARGUMENTS, "amount": 99, "meta": {"try": 2}, "key": "K"})
@@ -195,7 +198,7 @@ def test_a_key_wins_over_the_identity(make: LabMaker, tmp_path: Path) -> None:
     lab = make(tmp_path)
     contract = Contract(tool="charge", key=KEYED.key, identity={"order": "exact"})
     guard = lab.guard(contract)
-    lab.service.meet(*["lost"] * 5)
+    lab.service.meet("lost", times=5)
     guard.unresolved({"order": 1, "note": "a", "key": "K"})
     refused = guard.unresolved({"order": 1, "note": "b", "key": "K"})
     assert refused.reason == "key_conflict"
@@ -238,7 +241,7 @@ def test_a_key_of_another_scope_or_tool_is_of_no_account(make: LabMaker, tmp_pat
     lab = make(tmp_path)
     other = Contract(tool="refund", key=KEYED.key)
     guard = lab.guard(KEYED, other)
-    lab.service.meet(*["lost"] * 5)
+    lab.service.meet("lost", times=5)
     guard.unresolved({**ARGUMENTS, "key": "K"})
     assert forms(guard, {**ARGUMENTS, "key": "K"}, scope="globex") == ("Done", "K")
     refused = guard.unresolved({**ARGUMENTS, "key": "K"}, tool="refund")
@@ -250,9 +253,7 @@ def test_a_server_that_ignores_mismatches_never_gets_the_callers_key(
     make: LabMaker, tmp_path: Path
 ) -> None:
     lab = make(tmp_path)
-    contract = Contract(
-        tool="charge", key=Key(param="key", retention=86400.0, mismatch="ignored")
-    )
+    contract = Contract(tool="charge", key=Key(param="key", retention=86400.0, mismatch="ignored"))
     kind, key = forms(lab.guard(contract), {**ARGUMENTS, "key": "K"})
     assert kind == "Done"
     assert key not in ("K", None)
@@ -266,7 +267,7 @@ def test_beyond_its_retention_a_key_is_not_sent_again(
     """B83, B35, B84: lost at 0, resumed at 25 h; with no stated retention not even after 1 h."""
     lab = make(tmp_path)
     contract = Contract(tool="charge", key=Key(param="key", retention=retention))
-    lab.service.meet(*["lost_ack"] * 5)
+    lab.service.meet("lost_ack", times=5)
     guard = lab.guard(contract)
     guard.unresolved()
     sent = len(lab.service.requests)
@@ -281,7 +282,7 @@ def test_inside_its_retention_a_later_call_goes_on_with_the_key(
 ) -> None:
     """B16, B35, B78: another turn, another call id, another process."""
     lab = make(tmp_path)
-    lab.service.meet(*["lost_ack"] * 5)
+    lab.service.meet("lost_ack", times=5)
     lab.guard(KEYED).unresolved(call_id="c1")
     lab.clock.sleep(HOUR)
     outcome = lab.guard(KEYED, ledger=lab.open()).done(turn="t2", call_id="c9")
@@ -320,7 +321,7 @@ def test_a_response_with_the_declared_sign_keeps_the_key_in_use(
     contract = Contract(tool="charge", key=Key(param="key", retention=86400.0, ack="honoured"))
     sent: list[str] = []
 
-    def send(arguments: dict[str, Any], extra: dict[str, str]) -> Any:
+    def send(arguments: Args, extra: Extra) -> object:
         sent.append(arguments["key"])
         return Unknown(TimeoutError()) if len(sent) == 1 else {"honoured": True}
 
@@ -335,7 +336,7 @@ class StoresAll:
         self.mode, self.clock, self.effects = mode, clock, 0
         self.known: dict[str, Any] = {}
 
-    def send(self, arguments: dict[str, Any], extra: dict[str, str]) -> Any:
+    def send(self, arguments: Args, extra: Extra) -> object:
         key = arguments["key"]
         if key in self.known:
             if self.mode == "409":
@@ -374,7 +375,7 @@ def test_a_service_that_refuses_mismatches_never_sees_one(make: LabMaker, tmp_pa
     lab = make(tmp_path)
     known: dict[str, Any] = {}
 
-    def send(arguments: dict[str, Any], extra: dict[str, str]) -> Any:
+    def send(arguments: Args, extra: Extra) -> object:
         first = known.setdefault(arguments["key"], arguments)
         assert first == arguments, "422"
         return Unknown(TimeoutError()) if len(known) == 1 and first is arguments else "ok"

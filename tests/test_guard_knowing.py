@@ -4,13 +4,26 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from guards import ARGUMENTS, KEYED, LISTED, READABLE, START, LabMaker, every_guard
+
+from guards import (
+    ARGUMENTS,
+    KEYED,
+    LISTED,
+    READABLE,
+    START,
+    Args,
+    Extra,
+    Fate,
+    LabMaker,
+    changed,
+    every_guard,
+)
 from retry_guard import Contract, Policy
 
 LONG = Policy(deadline=1000.0)
 
 
-def listed(**changes: Any) -> Contract:
+def listed(**changes: object) -> Contract:
     """`READABLE` with another read-back; `bound`: its in-flight bound."""
     bound = changes.pop("bound", 20.0)
     read = LISTED.model_copy(update=changes)
@@ -32,7 +45,7 @@ def test_what_a_read_shows_to_be_ours_is_adopted_at_once(make: LabMaker, tmp_pat
 @every_guard
 @pytest.mark.parametrize("fate", ["late", "lost"])
 def test_an_empty_read_proves_nothing_before_the_bound_and_the_lag(
-    make: LabMaker, fate: Any, tmp_path: Path
+    make: LabMaker, fate: Fate, tmp_path: Path
 ) -> None:
     """B128: the write comes 10 s late, an early search shows nothing."""
     lab = make(tmp_path)
@@ -115,7 +128,7 @@ def test_two_effects_that_could_be_ours_escalate(make: LabMaker, tmp_path: Path)
     lab = make(tmp_path)
     lab.service.meet("lost_ack")
 
-    def read(tool: str, arguments: dict[str, Any]) -> Any:
+    def read(tool: str, arguments: Args) -> object:
         (effect,) = lab.service.read(tool, arguments)["charges"]
         return {"charges": [effect, {**effect, "id": "ch_9"}], "complete": True}
 
@@ -143,10 +156,8 @@ def test_the_effect_of_another_action_is_not_adopted(
 @every_guard
 def test_fresh_sends_after_absence_are_limited_per_action(make: LabMaker, tmp_path: Path) -> None:
     lab = make(tmp_path)
-    lab.service.meet(*["lost"] * 9)
-    both = Contract(
-        tool="charge", key=KEYED.key, read_back=LISTED, in_flight_bound=20.0
-    )
+    lab.service.meet("lost", times=9)
+    both = Contract(tool="charge", key=KEYED.key, read_back=LISTED, in_flight_bound=20.0)
     policy = Policy(deadline=10_000.0, attempts=0, fresh_sends=2)
     guard = lab.guard(both, policy=policy)
     assert guard.unresolved().reason == "fresh_sends_spent"
@@ -163,7 +174,7 @@ def test_a_read_that_fails_is_repeated_and_then_not_believed(
     lab.service.meet("lost_ack")
     times = list[float]()
 
-    def read(tool: str, arguments: dict[str, Any]) -> Any:
+    def read(tool: str, arguments: Args) -> object:
         times.append(lab.clock.at)
         if len(times) < 4:
             raise TimeoutError
@@ -172,7 +183,7 @@ def test_a_read_that_fails_is_repeated_and_then_not_believed(
     assert lab.guard(READABLE, read=read).done().value == {"id": "ch_1"}
     assert len(times) == 4
 
-    def down(tool: str, arguments: dict[str, Any]) -> Any:
+    def down(tool: str, arguments: Args) -> object:
         raise TimeoutError
 
     lab.service.meet("lost_ack")
@@ -196,7 +207,7 @@ def test_the_key_is_the_marker_by_which_a_read_knows_its_effect(
     contract = Contract(tool="charge", key=KEYED.key, read_back=read)
     asked = list[dict[str, Any]]()
 
-    def look(tool: str, arguments: dict[str, Any]) -> Any:
+    def look(tool: str, arguments: Args) -> object:
         asked.append(arguments)
         return lab.service.read(tool, arguments)
 
@@ -210,7 +221,7 @@ def test_the_key_is_the_marker_by_which_a_read_knows_its_effect(
 def test_a_read_back_needs_no_secret(make: LabMaker, tmp_path: Path) -> None:
     lab = make(tmp_path)
     slow = listed(visibility_lag=90.0)
-    contract = slow.model_copy(update={"secret": ("token",), "volatile": ("token",)})
+    contract = changed(slow, secret=("token",), volatile=("token",))
     lab.service.lag = 90
     lab.service.meet("lost_ack")
     lab.guard(contract).unresolved({**ARGUMENTS, "token": "first"})
@@ -226,11 +237,11 @@ def test_the_calendar_moved_makes_the_guard_wait_and_never_send(
     lab.service.meet("lost")
     guard = lab.guard(READABLE)
     lab.clock.at += 3600
-    guard.unresolved(send=lambda _a, _e: _lost())
+    guard.unresolved(send=_lost)
     lab.clock.at -= 3600
     assert guard.unresolved().not_before is not None
     assert lab.service.requests == []
 
 
-def _lost() -> None:
+def _lost(arguments: Args, extra: Extra) -> None:
     raise TimeoutError

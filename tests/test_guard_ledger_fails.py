@@ -1,10 +1,22 @@
 """Rules 1 and 17: without a record nothing is sent; after the effect nothing is thrown away."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
-from guards import ARGUMENTS, KEYED, PLAIN, READABLE, Flaky, Lab, LabMaker, every_guard
+
+from guards import (
+    ARGUMENTS,
+    KEYED,
+    PLAIN,
+    READABLE,
+    Args,
+    Extra,
+    Flaky,
+    Lab,
+    LabMaker,
+    every_guard,
+    gives,
+)
 from retry_guard import Contract, LedgerError, NotExecuted, Unresolved
 
 
@@ -39,7 +51,7 @@ def test_reads_pass_with_the_ledger_down(make: LabMaker, tmp_path: Path) -> None
     flaky = Flaky(lab.ledger)
     flaky.down = {"all"}
     guard = lab.guard(Contract(tool="get_charge", effect="read"), ledger=flaky)
-    assert guard.done(tool="get_charge", send=lambda _a, _e: 7).value == 7
+    assert guard.done(tool="get_charge", send=gives(7)).value == 7
     assert flaky.calls == []
 
 
@@ -52,7 +64,7 @@ def test_a_completion_that_cannot_be_recorded_is_told_and_never_sent_again(
     flaky = Flaky(lab.ledger)
     guard = lab.guard(PLAIN, ledger=flaky)
 
-    def send(arguments: dict[str, Any], extra: dict[str, str]) -> Any:
+    def send(arguments: Args, extra: Extra) -> object:
         flaky.down = {"all"}
         return lab.service.send(arguments, extra)
 
@@ -88,8 +100,8 @@ def test_a_re_issue_that_cannot_be_recorded_is_not_sent(
     lab = make(tmp_path)
     lab.service.meet("lost_ack")
     flaky = Flaky(lab.ledger)
-    flaky.failing = lambda verb, given: verb == "save" and (
-        fails_for == "good" or flaky.calls.count("save") == 1
+    flaky.failing = lambda verb, given: (
+        verb == "save" and (fails_for == "good" or flaky.calls.count("save") == 1)
     )
     outcome = lab.guard(KEYED, ledger=flaky).unresolved()
     assert (outcome.reason, outcome.not_before) == ("ledger_unavailable", None)
@@ -107,7 +119,7 @@ def test_a_proof_that_nothing_ran_is_told_though_it_cannot_be_recorded(
     lab = make(tmp_path)
     flaky = Flaky(lab.ledger)
 
-    def send(arguments: dict[str, Any], extra: dict[str, str]) -> Any:
+    def send(arguments: Args, extra: Extra) -> object:
         flaky.down = {"save"}
         raise ConnectionRefusedError("nobody listens")
 

@@ -1,19 +1,24 @@
 """Modes `observe` and `off`: as if there were no guard; what it would have done is noted."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+
 from guards import (
     ARGUMENTS,
     KEYED,
     PLAIN,
     READABLE,
+    Args,
+    Extra,
     Flaky,
     Lab,
     LabMaker,
     Operator,
+    Send,
     Subject,
     every_guard,
 )
@@ -57,8 +62,8 @@ GIVEN: list[Any] = [
 ]
 
 
-def replies(result: Any, seen: list[Any]) -> Callable[[dict[str, Any], dict[str, str]], Any]:
-    def send(arguments: dict[str, Any], extra: dict[str, str]) -> Any:
+def replies(result: object, seen: list[Any]) -> Callable[[dict[str, Any], dict[str, str]], Any]:
+    def send(arguments: Args, extra: Extra) -> object:
         seen.append((arguments, extra))
         if isinstance(result, BaseException):
             raise result
@@ -74,9 +79,15 @@ def what_comes(run: Callable[[], Any]) -> tuple[str, Any]:
         return "raised", error
 
 
+def unwrapped(guard: Subject, given: Args, send: Send) -> object:
+    return guard.call(given, send=send).unwrap()
+
+
 @every_guard
 @every_mode
-@pytest.mark.parametrize("contract", [PLAIN, KEYED, READABLE, Contract(tool="charge", effect="read")])
+@pytest.mark.parametrize(
+    "contract", [PLAIN, KEYED, READABLE, Contract(tool="charge", effect="read")]
+)
 def test_effects_arguments_results_and_exceptions_are_those_of_a_direct_call(
     make: LabMaker, mode: str, contract: Contract, tmp_path: Path
 ) -> None:
@@ -85,10 +96,8 @@ def test_effects_arguments_results_and_exceptions_are_those_of_a_direct_call(
     for given in GIVEN:
         for result in RESULTS:
             direct, guarded = list[Any](), list[Any]()
-            plain = what_comes(lambda r=result, d=direct, g=given: replies(r, d)(g, {}))
-            passed = what_comes(
-                lambda r=result, d=guarded, g=given: guard.call(g, send=replies(r, d)).unwrap()
-            )
+            plain = what_comes(partial(replies(result, direct), given, {}))
+            passed = what_comes(partial(unwrapped, guard, given, replies(result, guarded)))
             assert passed[0] == plain[0]
             assert passed[1] is plain[1]
             assert guarded == direct
@@ -186,15 +195,13 @@ def test_sends_replays_refusals_and_reads_are_noted(make: LabMaker, tmp_path: Pa
 
 
 @every_guard
-def test_a_call_that_meets_one_under_way_would_have_joined(
-    make: LabMaker, tmp_path: Path
-) -> None:
+def test_a_call_that_meets_one_under_way_would_have_joined(make: LabMaker, tmp_path: Path) -> None:
     lab = make(tmp_path)
     inner = Lab("sync", "memory", tmp_path)
     inner.ledger, inner.clock = lab.ledger, lab.clock
     other = inner.guard(PLAIN, mode="observe")
 
-    def send(arguments: dict[str, Any], extra: dict[str, str]) -> Any:
+    def send(arguments: Args, extra: Extra) -> object:
         assert other.done(send=replies("inner", [])).value == "inner"
         return "outer"
 

@@ -1,11 +1,13 @@
 """Rule 15: an operator is asked once per record, and every answer is obeyed."""
 
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import pytest
+
 from guards import ARGUMENTS, KEYED, PLAIN, START, LabMaker, Operator, every_guard
 from retry_guard import Answer, Contract, Policy, UsageError
+from retry_guard._answers import What
 
 BOUND = Contract(tool="charge", in_flight_bound=100.0)
 
@@ -34,7 +36,7 @@ def test_an_operator_is_asked_once_per_record(make: LabMaker, tmp_path: Path) ->
 def test_nobody_is_asked_where_only_time_is_missing(make: LabMaker, tmp_path: Path) -> None:
     lab = make(tmp_path)
     operator = Operator()
-    lab.service.meet(*["lost"] * 9)
+    lab.service.meet("lost", times=9)
     guard = lab.guard(KEYED, ask=operator, policy=Policy(deadline=1.0, backoff=5.0))
     assert guard.unresolved().not_before is not None
     assert operator.asked == []
@@ -151,7 +153,7 @@ def test_what_was_abandoned_stays_refused_in_its_turn_and_starts_anew_in_a_later
 @every_guard
 @pytest.mark.parametrize("answer", ["happened", "did_not_happen", "again", "abandon"])
 def test_an_answer_given_to_the_ledger_counts_as_one_given_to_ask(
-    make: LabMaker, answer: Any, tmp_path: Path
+    make: LabMaker, answer: What, tmp_path: Path
 ) -> None:
     lab = make(tmp_path)
     lab.service.meet("lost_ack")
@@ -193,11 +195,11 @@ def test_what_ask_raises_goes_through_and_leaves_the_record_free(
 @every_guard
 @pytest.mark.parametrize("rubbish", ["yes", True, {"what": "again"}, 7])
 def test_an_answer_that_is_none_is_an_error_and_loses_nothing(
-    make: LabMaker, rubbish: Any, tmp_path: Path
+    make: LabMaker, rubbish: object, tmp_path: Path
 ) -> None:
     lab = make(tmp_path)
     lab.service.meet("lost_ack")
-    operator = Operator(rubbish, Answer("happened", result="seen"))
+    operator = Operator(cast("Answer", rubbish), Answer("happened", result="seen"))
     guard = lab.guard(PLAIN, ask=operator)
     with pytest.raises(UsageError, match="return an Answer, or None") as caught:
         guard.call()

@@ -5,11 +5,13 @@ import multiprocessing
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import pytest
-from guards import ARGUMENTS, PLAIN, QUICK, Flaky, LabMaker, every_guard
+
+from guards import ARGUMENTS, PLAIN, QUICK, Args, Extra, Flaky, LabMaker, every_guard, gives
 from retry_guard import AsyncGuard, Contract, Done, Guard, NotExecuted, Outcome, Policy, Unresolved
 from retry_guard_ledgers import Ledger, MemoryLedger, SQLiteLedger
 from retry_guard_outcomes import classify
@@ -36,7 +38,7 @@ def test_of_fifty_threads_one_runs_and_the_others_join(store: str, tmp_path: Pat
     guard = Guard(opened(store, tmp_path), [PLAIN], classify=classify, policy=QUICK)
     barrier, runs = threading.Barrier(MANY), list[int]()
 
-    def send(arguments: dict[str, Any], extra: dict[str, str]) -> str:
+    def send(arguments: Args, extra: Extra) -> str:
         runs.append(1)
         time.sleep(0.02)
         return f"run {len(runs)}"
@@ -44,9 +46,7 @@ def test_of_fifty_threads_one_runs_and_the_others_join(store: str, tmp_path: Pat
     def call(number: int) -> Outcome:
         barrier.wait()
         call_id = f"call_{number}"
-        return guard.call(
-            "charge", ARGUMENTS, send=send, scope="acme", turn="t1", call_id=call_id
-        )
+        return guard.call("charge", ARGUMENTS, send=send, scope="acme", turn="t1", call_id=call_id)
 
     with ThreadPoolExecutor(MANY) as pool:
         check(list(pool.map(call, range(MANY))), len(runs))
@@ -58,7 +58,7 @@ async def test_of_fifty_tasks_one_runs_and_the_others_join(store: str, tmp_path:
     guard = AsyncGuard(opened(store, tmp_path), [PLAIN], classify=classify, policy=QUICK)
     runs = list[int]()
 
-    async def send(arguments: dict[str, Any], extra: dict[str, str]) -> str:
+    async def send(arguments: Args, extra: Extra) -> str:
         runs.append(1)
         await asyncio.sleep(0.02)
         return f"run {len(runs)}"
@@ -68,8 +68,8 @@ async def test_of_fifty_tasks_one_runs_and_the_others_join(store: str, tmp_path:
     check(list(await asyncio.gather(*calls)), len(runs))
 
 
-def _in_a_process(path: str, barrier: Any, log: str) -> None:
-    def send(arguments: dict[str, Any], extra: dict[str, str]) -> str:
+def _in_a_process(path: str, barrier: Barrier, log: str) -> None:
+    def send(arguments: Args, extra: Extra) -> str:
         with Path(log).open("a", encoding="utf-8") as file:
             file.write("effect\n")
         return "run 1"
@@ -99,12 +99,12 @@ def test_a_second_caller_joins_and_gets_the_firsts_refusal() -> None:
     guard = Guard(cast("Ledger", ledger), [PLAIN], classify=classify, policy=QUICK)
     inside, leave = threading.Event(), threading.Event()
 
-    def send(arguments: dict[str, Any], extra: dict[str, str]) -> None:
+    def send(arguments: Args, extra: Extra) -> None:
         inside.set()
         leave.wait(30)
         raise ConnectionRefusedError("nobody listens")
 
-    def never(arguments: dict[str, Any], extra: dict[str, str]) -> None:
+    def never(arguments: Args, extra: Extra) -> None:
         raise AssertionError("the second caller sent")
 
     with ThreadPoolExecutor(2) as pool:
@@ -130,9 +130,7 @@ def test_a_call_that_runs_for_long_is_said_to_be_running(make: LabMaker, tmp_pat
 
     def ask(question: Unresolved) -> None:
         """While the first caller still holds its record, another process calls."""
-        other = Guard(
-            lab.open(), [PLAIN], classify=classify, clock=lab.clock, policy=policy
-        )
+        other = Guard(lab.open(), [PLAIN], classify=classify, clock=lab.clock, policy=policy)
         outcome = other.call("charge", ARGUMENTS, send=lab.service.send, scope="acme", turn="t1")
         assert isinstance(outcome, Unresolved)
         held.append(outcome)
@@ -155,7 +153,7 @@ def test_a_heartbeat_keeps_the_lease_of_work_that_outlives_it() -> None:
     guard = Guard(ledger, [PLAIN], classify=classify, policy=SHORT)
     inside = threading.Event()
 
-    def send(arguments: dict[str, Any], extra: dict[str, str]) -> str:
+    def send(arguments: Args, extra: Extra) -> str:
         inside.set()
         time.sleep(0.45)
         return "run 1"
@@ -181,7 +179,7 @@ def test_beyond_max_attempt_the_next_caller_investigates_and_a_late_success_is_k
     inside, leave = threading.Event(), threading.Event()
     sends = list[int]()
 
-    def send(arguments: dict[str, Any], extra: dict[str, str]) -> str:
+    def send(arguments: Args, extra: Extra) -> str:
         sends.append(1)
         inside.set()
         leave.wait(30)
@@ -209,10 +207,10 @@ def test_the_heartbeats_thread_ends_when_nothing_is_kept() -> None:
     guard = Guard(MemoryLedger(), [Contract(tool="charge")], classify=classify, policy=policy)
     before = {thread.ident for thread in threading.enumerate()}
     for number in range(3):
-        guard.call("charge", {"n": number}, send=lambda _a, _e: 1, scope="acme")
+        guard.call("charge", {"n": number}, send=gives(1), scope="acme")
     started = [t for t in threading.enumerate() if t.ident not in before]
     assert len(started) <= 1
     for thread in started:
         thread.join(10)
         assert not thread.is_alive()
-    guard.call("charge", {"n": 9}, send=lambda _a, _e: 1, scope="acme")
+    guard.call("charge", {"n": 9}, send=gives(1), scope="acme")

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from guards import ARGUMENTS, KEYED, PLAIN, Lab, LabMaker, every_guard
+
+from guards import ARGUMENTS, KEYED, PLAIN, Args, Extra, Fate, Lab, LabMaker, every_guard, gives
 from retry_guard import Contract, UsageError
+from retry_guard_contracts import Proof
 
 
 @every_guard
@@ -26,10 +28,10 @@ from retry_guard import Contract, UsageError
         (1, 2.5, True),
     ],
 )
-def test_a_replay_is_the_tools_own_result(make: LabMaker, value: Any, tmp_path: Path) -> None:
+def test_a_replay_is_the_tools_own_result(make: LabMaker, value: object, tmp_path: Path) -> None:
     """B84, B135, B53: the same shape, a success, and the mark of the replay beside it."""
     lab = make(tmp_path)
-    first = lab.guard(PLAIN).done(send=lambda _a, _e: value)
+    first = lab.guard(PLAIN).done(send=gives(value))
     again = lab.guard(PLAIN, ledger=lab.open()).done()
     assert first.value is value
     assert (again.value, type(again.value)) == (value, type(value))
@@ -43,7 +45,7 @@ def numbers() -> Generator[int]:
 class Hostile:
     """Raises at every look."""
 
-    def __getattribute__(self, name: str) -> Any:
+    def __getattribute__(self, name: str) -> object:
         raise RuntimeError(name)
 
     def __repr__(self) -> str:
@@ -75,7 +77,7 @@ def test_a_result_that_cannot_be_kept_reaches_its_caller_and_nothing_runs_twice(
             "hostile": [Hostile()],
         }
         value = values[kind]
-        first = lab.guard(PLAIN).done(send=lambda _a, _e: value)
+        first = lab.guard(PLAIN).done(send=gives(value))
         assert first.value is value
         again = lab.guard(PLAIN).done()
     assert (again.value, again.replayed) == (None, True)
@@ -99,6 +101,9 @@ def test_an_error_that_cannot_be_printed_is_an_unknown_like_any_other(
     assert lab.guard(PLAIN).unresolved().reason == "nothing_can_tell"
     other = {**ARGUMENTS, "amount": 6}
     assert lab.guard(PLAIN).unresolved(other).reason == "nothing_can_tell"
+    proof = Contract(tool="refund", not_executed=(Proof(message="no text"),))
+    lab.service.meet(Unprintable())
+    assert lab.guard(proof).unresolved(tool="refund").reason == "nothing_can_tell"
 
 
 @every_guard
@@ -111,7 +116,7 @@ def test_the_second_caller_of_a_refusal_gets_its_text(make: LabMaker, tmp_path: 
     assert b"ConnectionRefusedError: nobody listens" in record.value
 
 
-def _refused(arguments: dict[str, Any], extra: dict[str, str]) -> None:
+def _refused(arguments: Args, extra: Extra) -> None:
     raise ConnectionRefusedError("nobody listens")
 
 
@@ -135,7 +140,7 @@ def test_a_re_issue_with_another_secret_is_refused_and_the_record_stays(
     make: LabMaker, change: str, tmp_path: Path
 ) -> None:
     lab = make(tmp_path)
-    lab.service.meet(*["lost_ack"] * 5)
+    lab.service.meet("lost_ack", times=5)
     lab.guard(SECRET).unresolved(GIVEN)
     sent = len(lab.service.requests)
     second: dict[str, Any] = {**GIVEN, "token": "something else"}
@@ -145,14 +150,14 @@ def test_a_re_issue_with_another_secret_is_refused_and_the_record_stays(
         lab.guard(SECRET, ledger=lab.open()).call(second)
     assert (len(lab.service.requests), lab.only().state) == (sent, "open")
     assert lab.guard(SECRET, ledger=lab.open()).done(GIVEN, turn="t2").value == {"id": "ch_1"}
-    assert {r["token"] for r in lab.service.requests} == {GIVEN["token"]}
+    assert {r["token"] for r in lab.service.requests} == {"hunter2-hunter2"}
 
 
 @pytest.mark.parametrize("fate", ["ok", "lost_ack", RuntimeError("bad token hunter2-hunter2")])
 @pytest.mark.parametrize("mode", ["guard", "observe"])
-def test_no_secret_is_in_the_files_of_the_ledger(fate: Any, mode: str, tmp_path: Path) -> None:
+def test_no_secret_is_in_the_files_of_the_ledger(fate: Fate, mode: str, tmp_path: Path) -> None:
     lab = Lab("sync", "sqlite", tmp_path)
-    lab.service.meet(*[fate] * 5)
+    lab.service.meet(fate, times=5)
     guard = lab.guard(SECRET, mode=mode)
     for _ in range(2):
         try:
@@ -185,7 +190,7 @@ def test_arguments_go_out_as_given_and_come_back_from_the_record(
     lab = make(tmp_path)
     at = datetime(2026, 1, 1, 12, tzinfo=UTC)
     given: dict[str, Any] = {"line": Line("a", Decimal("1.10")), "at": at, "size": Size.BIG}
-    lab.service.meet(*["lost"] * 5)
+    lab.service.meet("lost", times=5)
     lab.guard(KEYED).unresolved(given)
     first = lab.service.requests[0]
     assert (first["line"], first["at"], first["size"]) == tuple(given.values())

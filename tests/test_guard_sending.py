@@ -1,19 +1,24 @@
 """Rules 1, 2 and 4: what is recorded before a send, what an attempt proves, how often is sent."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
+
 from guards import (
     ARGUMENTS,
     KEYED,
     PLAIN,
     READABLE,
     START,
+    Args,
+    Extra,
     HandClock,
     Lab,
     LabMaker,
+    changed,
     every_guard,
 )
 from retry_guard import NotExecuted, Policy, Unknown
@@ -41,7 +46,7 @@ def test_every_send_is_on_record_before_it_leaves(make: LabMaker, tmp_path: Path
     lab.service.meet("lost_ack", "lost_ack")
     seen: list[Record] = []
 
-    def send(arguments: dict[str, Any], extra: dict[str, str]) -> Any:
+    def send(arguments: Args, extra: Extra) -> object:
         seen.append(lab.only())  # a connection of its own, as another process sees it
         return lab.service.send(arguments, extra)
 
@@ -55,7 +60,7 @@ def test_every_send_is_on_record_before_it_leaves(make: LabMaker, tmp_path: Path
 def test_the_record_is_synced_to_the_disk_before_the_send(tmp_path: Path) -> None:
     lab = Lab("sync", "sqlite", tmp_path)
 
-    def send(arguments: dict[str, Any], extra: dict[str, str]) -> str:
+    def send(arguments: Args, extra: Extra) -> str:
         copy = tmp_path / "copy.db"
         for end in ("", "-wal"):
             source = tmp_path / f"guard.db{end}"
@@ -89,7 +94,7 @@ def test_nothing_is_sent_by_a_holder_whose_lease_ran_out(
     clock = LateClock(look, 31.0)
     leases: list[float] = []
 
-    def send(arguments: dict[str, Any], extra: dict[str, str]) -> Any:
+    def send(arguments: Args, extra: Extra) -> object:
         leases.append(lab.only().lease - clock.at)
         return lab.service.send(arguments, extra)
 
@@ -120,7 +125,7 @@ def test_the_lease_is_looked_at_after_the_save_of_a_re_issue(tmp_path: Path) -> 
     guard = lab.guard(KEYED, ledger=ledger)
     sent_at: list[float] = []
 
-    def send(arguments: dict[str, Any], extra: dict[str, str]) -> Any:
+    def send(arguments: Args, extra: Extra) -> object:
         sent_at.append(lab.clock.at)
         (record,) = ledger.list("acme")
         assert record.lease > lab.clock.at
@@ -169,7 +174,8 @@ def test_proof_about_a_later_attempt_settles_that_attempt_alone(
         key=Key(param="key", retention=86400.0, errors="stored"),
         not_executed=(Proof(exception="LookupError"),),
     )
-    lab.service.meet("lost_ack", *[LookupError("no such queue")] * 4)
+    lab.service.meet("lost_ack")
+    lab.service.meet(LookupError("no such queue"), times=4)
     outcome = lab.guard(stored).unresolved()
     assert outcome.reason == "nothing_can_tell"
     assert len(lab.service.effects) == 1
@@ -179,13 +185,13 @@ def test_proof_about_a_later_attempt_settles_that_attempt_alone(
 @every_guard
 @pytest.mark.parametrize(("errors", "settles"), [("stored", True), ("not_stored", False)])
 def test_a_rejection_reaches_back_only_where_the_server_stores_its_errors(
-    make: LabMaker, errors: Any, settles: bool, tmp_path: Path
+    make: LabMaker, errors: Literal["stored", "not_stored"], settles: bool, tmp_path: Path
 ) -> None:
     lab = make(tmp_path)
     contract = Contract(tool="charge", key=Key(param="key", retention=86400.0, errors=errors))
     sent: list[dict[str, Any]] = []
 
-    def send(arguments: dict[str, Any], extra: dict[str, str]) -> Any:
+    def send(arguments: Args, extra: Extra) -> object:
         sent.append(arguments)
         if len(sent) == 1:
             raise TimeoutError
@@ -210,7 +216,7 @@ def test_a_contract_says_which_errors_prove_that_nothing_ran(
 @every_guard
 def test_re_issues_are_limited_per_call(make: LabMaker, tmp_path: Path) -> None:
     lab = make(tmp_path)
-    lab.service.meet(*["lost"] * 10)
+    lab.service.meet("lost", times=10)
     guard = lab.guard(KEYED, policy=Policy(attempts=2))
     assert guard.unresolved().reason == "nothing_can_tell"
     assert len(lab.service.requests) == 3
@@ -225,7 +231,8 @@ def test_a_server_that_still_runs_the_first_send_costs_no_attempt(
 ) -> None:
     """B80: 409 with the key in use: wait, and the same key again."""
     lab = make(tmp_path)
-    lab.service.meet("lost_ack", *["in_progress"] * 6)
+    lab.service.meet("lost_ack")
+    lab.service.meet("in_progress", times=6)
     outcome = lab.guard(KEYED, policy=Policy(attempts=1)).done()
     assert outcome.value == {"id": "ch_1"}
     assert (len(lab.service.keys), len(set(lab.service.keys))) == (8, 1)
@@ -237,7 +244,7 @@ def test_a_refusal_as_duplicate_after_an_unknown_is_evidence_to_read_by(
 ) -> None:
     """B89: 409 "already exists" after an unknown."""
     lab = make(tmp_path)
-    both = READABLE.model_copy(update={"key": KEYED.key})
+    both = changed(READABLE, key=KEYED.key)
     lab.service.meet("lost_ack", "exists")
     outcome = lab.guard(both).done()
     assert outcome.value == {"id": "ch_1"}
@@ -279,7 +286,7 @@ def test_an_idempotent_write_is_not_repeated_over_a_newer_one(
     newer = {**ARGUMENTS, "amount": 6}
     sent: list[int] = []
 
-    def send(arguments: dict[str, Any], extra: dict[str, str]) -> Any:
+    def send(arguments: Args, extra: Extra) -> object:
         sent.append(arguments["amount"])
         if again == "in the same call":
             return Unknown(TimeoutError())
@@ -300,7 +307,7 @@ def test_an_idempotent_write_is_not_repeated_over_a_newer_one(
 class _Interfering(HandClock):
     """Lets something happen in the first long sleep."""
 
-    def __init__(self, lab: Lab, happens: Any) -> None:
+    def __init__(self, lab: Lab, happens: Callable[[], object] | None) -> None:
         super().__init__()
         self.lab, self.happens = lab, happens
 

@@ -7,25 +7,39 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from guards import ARGUMENTS, KEYED, PLAIN, READABLE, Flaky, Lab, LabMaker, every_guard
+
+from guards import (
+    ARGUMENTS,
+    KEYED,
+    PLAIN,
+    READABLE,
+    Args,
+    Extra,
+    Flaky,
+    Lab,
+    LabMaker,
+    Send,
+    every_guard,
+)
 from retry_guard import AsyncGuard, Guard
-from retry_guard_ledgers import SQLiteLedger
+from retry_guard_core import Record
+from retry_guard_ledgers import Ledger, SQLiteLedger
 from retry_guard_outcomes import classify
 
 
 class Stopping(Flaky):
     """Interrupts its caller at a verb: before it worked, or after."""
 
-    def __init__(self, ledger: Any, verb: str, when: str) -> None:
+    def __init__(self, ledger: Ledger, verb: str, when: str) -> None:
         super().__init__(ledger)
         self.verb, self.when = verb, when
 
-    def __getattr__(self, verb: str) -> Any:
+    def __getattr__(self, verb: str) -> Any:  # noqa: ANN401 - as the ledger's
         found = super().__getattr__(verb)
         if verb != self.verb:
             return found
 
-        def call(*given: Any) -> Any:
+        def call(*given: object) -> object:
             first = verb not in self.calls
             if first and self.when == "before":
                 self.calls.append(verb)
@@ -57,7 +71,7 @@ def test_an_interrupt_during_the_send_leaves_the_outcome_unknown(
 ) -> None:
     lab = make(tmp_path)
 
-    def send(arguments: dict[str, Any], extra: dict[str, str]) -> Any:
+    def send(arguments: Args, extra: Extra) -> object:
         lab.service.send(arguments, extra)
         raise KeyboardInterrupt
 
@@ -89,7 +103,7 @@ def test_an_interrupt_while_waiting_gives_the_lease_back(make: LabMaker, tmp_pat
     lab = make(tmp_path)
     lab.service.meet("lost_ack")
 
-    def read(tool: str, arguments: dict[str, Any]) -> Any:
+    def read(tool: str, arguments: Args) -> object:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -124,7 +138,7 @@ class Gate:
         self.reached, self.open = threading.Event(), threading.Event()
         found: Callable[..., Any] = getattr(ledger, verb)
 
-        def slow(*given: Any, **named: Any) -> Any:
+        def slow(*given: object, **named: object) -> object:
             self.reached.set()
             assert self.open.wait(30)
             return found(*given, **named)
@@ -133,7 +147,7 @@ class Gate:
 
 
 async def cancelled_at(
-    verb: str, guard: AsyncGuard, send: Any, arguments: dict[str, Any] = ARGUMENTS
+    verb: str, guard: AsyncGuard, send: Send, arguments: dict[str, Any] = ARGUMENTS
 ) -> None:
     """Cancel a call while the ledger works on this verb, twice, then let it go on."""
     assert isinstance(guard.ledger, SQLiteLedger)
@@ -158,7 +172,7 @@ async def test_a_cancellation_before_the_send_releases_the_claim(
 ) -> None:
     sent: list[dict[str, Any]] = []
 
-    async def send(arguments: dict[str, Any], extra: dict[str, str]) -> str:
+    async def send(arguments: Args, extra: Extra) -> str:
         sent.append(arguments)
         return "ok"
 
@@ -176,7 +190,7 @@ async def test_a_cancellation_while_the_ledger_works_is_obeyed_when_that_is_done
 ) -> None:
     sent: list[dict[str, Any]] = []
 
-    async def send(arguments: dict[str, Any], extra: dict[str, str]) -> str:
+    async def send(arguments: Args, extra: Extra) -> str:
         sent.append(arguments)
         return "ok"
 
@@ -200,7 +214,7 @@ async def test_a_cancellation_during_the_send_leaves_the_outcome_unknown(
     assert isinstance(guard, AsyncGuard)
     under_way = asyncio.Event()
 
-    async def send(arguments: dict[str, Any], extra: dict[str, str]) -> str:
+    async def send(arguments: Args, extra: Extra) -> str:
         lab.service.send(arguments, extra)
         under_way.set()
         await asyncio.Event().wait()
@@ -224,7 +238,7 @@ async def test_a_time_out_around_a_call_is_a_time_out(tmp_path: Path) -> None:
     guard = lab.guard(PLAIN).guard
     assert isinstance(guard, AsyncGuard)
 
-    async def send(arguments: dict[str, Any], extra: dict[str, str]) -> None:
+    async def send(arguments: Args, extra: Extra) -> None:
         await asyncio.Event().wait()
 
     with pytest.raises(TimeoutError):
@@ -240,13 +254,13 @@ async def test_a_cancellation_is_obeyed_though_the_ledger_fails_at_that_moment(
 
     ledger = SQLiteLedger(tmp_path / "guard.db")
 
-    def broken(*given: Any) -> Any:
+    def broken(*given: object) -> Record:
         raise LedgerError("down: mend it")
 
-    async def send(arguments: dict[str, Any], extra: dict[str, str]) -> None:
+    async def send(arguments: Args, extra: Extra) -> None:
         raise AssertionError
 
-    ledger.claim = broken  # type: ignore[method-assign] # it fails at this moment
+    ledger.claim = broken  # type: ignore[method-assign,assignment] # it fails at this moment
     guard = AsyncGuard(ledger, [PLAIN], classify=classify)
     await cancelled_at("claim", guard, send)
 
@@ -256,7 +270,7 @@ def test_a_thread_that_is_interrupted_in_mid_call_never_sends_twice(tmp_path: Pa
     lab = Lab("sync", "memory", tmp_path)
     guard = Guard(lab.ledger, [KEYED], classify=classify, clock=lab.clock)
 
-    def send(arguments: dict[str, Any], extra: dict[str, str]) -> Any:
+    def send(arguments: Args, extra: Extra) -> object:
         lab.service.send(arguments, extra)
         raise SystemExit(1)
 

@@ -1,10 +1,11 @@
 """Rules 8 to 11: whose call it is, and whether it is the same action."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
-from guards import ARGUMENTS, KEYED, PLAIN, LabMaker, every_guard
+
+from guards import ARGUMENTS, KEYED, PLAIN, Args, Extra, LabMaker, every_guard, gives
 from retry_guard import Contract, Done, Policy
 from retry_guard_ledgers import about
 
@@ -51,7 +52,7 @@ def test_a_delivered_result_is_replayed_in_no_later_turn(make: LabMaker, tmp_pat
 @every_guard
 @pytest.mark.parametrize("repeat", ["allow", "warn", "escalate"])
 def test_the_contract_says_what_an_equal_call_in_a_later_turn_gets(
-    make: LabMaker, repeat: Any, tmp_path: Path
+    make: LabMaker, repeat: Literal["allow", "warn", "escalate"], tmp_path: Path
 ) -> None:
     """B124, B133: pairs that pull in opposite directions."""
     lab = make(tmp_path)
@@ -86,7 +87,7 @@ def test_an_unresolved_action_is_met_in_every_turn_and_process(
 ) -> None:
     """B17, B18, B78, B113: what the run forgot, the ledger knows."""
     lab = make(tmp_path)
-    lab.service.meet(*["lost_ack"] * 5)
+    lab.service.meet("lost_ack", times=5)
     lab.guard(KEYED).unresolved()
     outcome = lab.guard(KEYED, ledger=lab.open()).done(turn=turn)
     assert outcome.value == {"id": "ch_1"}
@@ -135,7 +136,8 @@ def test_without_turns_equal_calls_soon_after_one_another_are_one(
 def test_nothing_crosses_a_scope(make: LabMaker, tmp_path: Path) -> None:
     lab = make(tmp_path)
     guard = lab.guard(KEYED)
-    lab.service.meet("ok", *["lost_ack"] * 5)
+    lab.service.meet("ok")
+    lab.service.meet("lost_ack", times=5)
     guard.done(scope="acme")
     first = guard.unresolved(scope="globex")
     assert first.reason == "nothing_can_tell"
@@ -234,18 +236,14 @@ def test_reads_are_never_recognised_delayed_or_recorded(make: LabMaker, tmp_path
     """B133: polling."""
     lab = make(tmp_path)
     guard = lab.guard(Contract(tool="status", effect="read"))
-    answers = iter(range(20))
-    seen = [
-        guard.done({"id": 1}, tool="status", send=lambda _a, _e: next(answers)).value
-        for _ in range(20)
-    ]
+    seen = [guard.done({"id": 1}, tool="status", send=gives(n)).value for n in range(20)]
     assert seen == list(range(20))
     assert lab.records(None) == []
     failed = guard.not_executed({"id": 1}, tool="status", send=_unreachable)
     assert isinstance(failed.error, TimeoutError)
 
 
-def _unreachable(arguments: dict[str, Any], extra: dict[str, str]) -> None:
+def _unreachable(arguments: Args, extra: Extra) -> None:
     raise TimeoutError
 
 

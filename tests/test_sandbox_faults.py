@@ -7,9 +7,10 @@ from typing import NamedTuple
 import pytest
 
 from retry_guard_sandbox._conditions import CONDITIONS
+from retry_guard_sandbox._effects import Effects
 from retry_guard_sandbox._faults import ATTEMPTS_HIT, FAULTS, Hits, hits_attempt
 from retry_guard_sandbox._http import Json
-from retry_guard_sandbox._network import AGAIN, CLIENT_TIMEOUT, LATE
+from retry_guard_sandbox._network import AGAIN, CLIENT_TIMEOUT, LATE, Network
 from retry_guard_sandbox._operators import fencing
 from retry_guard_sandbox._streams import Streams
 from retry_guard_sandbox._variants import VARIANTS
@@ -221,6 +222,23 @@ def _fixed_client(
     client.call(UNRELATED[HOME[tool]])
     client.call(ToolCall(tool, {"unknown": "argument"}))
     return client.transcript
+
+
+def silent(_network: Network, _effects: Effects, _tool: str, _arguments: Json) -> None:
+    """An operator who never answers."""
+
+
+@every_write
+def test_a_model_is_told_the_same_bytes_under_the_guard_in_every_run(tool: str) -> None:
+    """The guard's record ids are random; none of them reaches a transcript."""
+    told = list[list[Told]]()
+    for _ in range(2):
+        world = _world(tool, "error_before", "all", "native", 0)
+        caller = CONDITIONS["guard"](world, silent)
+        calls = [caller.call(ToolCall(tool, ARGUMENTS[tool])) for _ in range(2)]
+        told.append([Told(text, world.clock.time) for text in calls])
+        assert all("action-" in _parsed(text)["error"] for text in calls)
+    assert told[0] == told[1]
 
 
 @every_write

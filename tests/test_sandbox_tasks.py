@@ -150,7 +150,7 @@ TWICE = json.dumps({"data": [{"id": i, "project": "p", "title": "t", "body": "b"
     [
         ("retry", "native", [OK], ["create_ticket", "done"]),
         ("retry", "native", [LOST, OK], ["create_ticket"] * 2 + ["done"]),
-        ("retry", "native", [LOST] * 4, ["create_ticket"] * 4 + ["uncertain"]),
+        ("retry", "native", [LOST] * 3, ["create_ticket"] * 3 + ["uncertain"]),
         ("retry", "keyed", [LOST, LOST, OK], ["charge a"] * 3 + ["done"]),
         ("new_key", "keyed", [LOST, LOST, OK], ["charge a", "charge b", "charge c", "done"]),
         ("new_key", "native", [LOST, OK], ["create_ticket"] * 2 + ["done"]),

@@ -1,7 +1,9 @@
 """A toy driver: one caller, stepped by hand, turn by turn, on a virtual clock."""
 
 from collections.abc import Callable, Hashable
+from copy import copy
 from dataclasses import replace
+from functools import partial
 from types import ModuleType
 
 import retry_guard_core
@@ -64,7 +66,8 @@ class Caller:
             sends=(world.now,),
             about=named,
         )
-        self.engine = core.guarded(self.call, self.terms, policy)
+        self.started = partial(core.guarded, self.call, self.terms, policy)
+        self.engine, self.replies = self.started(), list[Reply]()
         self.step: Step | None = next(self.engine)
         self.record, self.end = self.call, None
         self.flight: End | None = None
@@ -99,7 +102,19 @@ class Caller:
             return self.go()
         return self.answer(self.perform(self.step))
 
+    def copy(self, world: World, ledger: ToyLedger) -> "Caller":
+        """The same caller in another world. A generator is copied by telling it all again."""
+        twin = copy(self)
+        twin.world, twin.ledger, twin.replies = world, ledger, [*self.replies]
+        if not self.stopped and self.step is not None:
+            twin.engine = self.started()
+            next(twin.engine)
+            for reply in self.replies:
+                twin.engine.send(reply)
+        return twin
+
     def answer(self, reply: Reply) -> None:
+        self.replies.append(reply)
         self.record = reply[1]
         try:
             self.step = self.engine.send(reply)
@@ -168,6 +183,7 @@ class Caller:
 
     def deliver(self) -> None:
         self.delivered = True
+        self.world.pass_until(self.world.now + SEND)
         if self.end is not None and self.end.kind == "done":
             self.ledger.deliver(self.record, self.call.turn)
 

@@ -32,6 +32,8 @@ class Game:
 
     def options(self) -> list[Choice]:
         """All that could happen next; to a caller that holds nothing, only its next turn."""
+        if self.steps == 0:
+            return [Choice("go", self.callers[0])]  # whoever claims first is called the first
         alive = [caller for caller in self.callers if not caller.finished]
         choices = [Choice("go", caller) for caller in alive]
         for caller in alive:
@@ -39,6 +41,15 @@ class Game:
                 choices += [Choice("crash", caller)] * (self.crashes > 0)
                 choices += [Choice("suspend", caller)] * (caller.holds and self.suspensions > 0)
         return choices
+
+    def copy(self) -> "Game":
+        """The same state, once more."""
+        world, ledger = self.world.copy(), ToyLedger()
+        ledger.records = dict(self.ledger.records)
+        callers = [caller.copy(world, ledger) for caller in self.callers]
+        game = replace(self, world=world, ledger=ledger, callers=callers)
+        game.problems = [*self.problems]
+        return game
 
     def state(self) -> Hashable:
         """All that the future depends on."""
@@ -57,11 +68,17 @@ class Game:
             caller.ready = max(caller.ready, self.world.now + LEASE + 1)
         else:
             sends = self.world.sends
+            self.world.pass_until(caller.ready)
+            self.beat()
             caller.go()
             if self.world.sends > sends:
                 self.problems += fresh_beside_another(self, caller)
-        for other in self.callers:
-            other.beat()
+        self.beat()
+
+    def beat(self) -> None:
+        """A live process keeps its leases."""
+        for caller in self.callers:
+            caller.beat()
 
 
 def fresh_beside_another(game: Game, caller: Caller) -> Iterator[str]:
@@ -86,38 +103,29 @@ class Count(NamedTuple):
 def explore(build: Callable[[], Game], judged: Callable[[Game], None], limit: int = 200) -> Count:
     """Play all schedules and hand each different end to `judged`.
 
-    Generators cannot be copied, so each branch is played anew from its start; two schedules that
-    lead to one state (of the callers, their generators, the world and the ledger) have one
-    future, which is played once and counted for both.
+    Two schedules that lead to one state (of the callers, their generators, the world and the
+    ledger) have one future, which is played once and counted for both.
     """
     known: dict[Hashable, int] = {}
 
-    def visit(game: Game, path: tuple[int, ...]) -> int:
+    def visit(game: Game, depth: int) -> int:
         state = game.state()
         if state in known:
             return known[state]
         options, count = game.options(), 0
-        if not options or len(path) > limit:
+        if not options or depth > limit:
             game.problems += ["livelock: the schedule does not end"] * len(options)
             judged(game)
             count = 1
         for index in range(len(options) if count == 0 else 0):
-            branch = game if index == 0 else replayed(build, path)
+            branch = game if index + 1 == len(options) else game.copy()
             branch.play(branch.options()[index])
-            count += visit(branch, (*path, index))
+            count += visit(branch, depth + 1)
         known[state] = count
         return count
 
-    schedules = visit(build(), ())
+    schedules = visit(build(), 0)
     return Count(schedules, len(known))
-
-
-def replayed(build: Callable[[], Game], path: tuple[int, ...]) -> Game:
-    """Play these choices from the start."""
-    game = build()
-    for index in path:
-        game.play(game.options()[index])
-    return game
 
 
 def frames(engine: object) -> Iterator[Hashable]:
@@ -181,6 +189,7 @@ def asked_twice(game: Game) -> Iterator[str]:
 def recover(game: Game, newcomer: Callable[[str], Caller]) -> list[str]:
     """Let two more equal calls follow, with an operator who knows the truth between them."""
     game.world.pass_until(game.world.now + 1_000)
+    game.world.script = ()
     third = newcomer("C")
     third.ready = game.world.now
     end = third.run()

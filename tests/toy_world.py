@@ -1,7 +1,7 @@
 """A server on a virtual clock: what each send really does, and what a look then shows."""
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from retry_guard_core import End, Now, Terms
@@ -9,7 +9,7 @@ from retry_guard_core import End, Now, Terms
 Outcome = Literal["ok", "lost_ack", "lost_request", "refused", "late", "twice"]
 
 START = 1_000.0
-SEND = 0.0  # how long a send takes
+SEND = 1.0  # how long a send takes, and a hand-over
 LATE = 8.0  # how long after it began a late one runs
 BOUND, LAG, RETENTION = 10.0, 2.0, 200.0
 
@@ -54,6 +54,10 @@ class World:
 
     def moment(self) -> Now:
         return Now(self.now, self.now)
+
+    def copy(self) -> "World":
+        """The same state, once more."""
+        return replace(self, effects=[*self.effects], late=[*self.late], keys=dict(self.keys))
 
     def state(self) -> Hashable:
         """All that the future depends on."""

@@ -11,6 +11,9 @@ from retry_guard_ledgers._protocol import LedgerError, LedgerURLError
 from retry_guard_ledgers._schema import APPLICATION_ID, CREATE, VERSION
 
 
+_SHORTEST = 512  # bytes: SQLite takes anything shorter for a new database
+
+
 def identity(path: str) -> tuple[int, int] | None:
     """Return which file stands at the path, whatever its name; None if none does."""
     try:
@@ -44,9 +47,10 @@ def exists(path: Path) -> bool:
         raise LedgerError(f"{path} is a symbolic link: give the path of the file itself")
     if not stat.S_ISREG(found.st_mode):
         raise LedgerError(f"{path} is no file: give the path of one, or of one to be made")
-    if found.st_size == 0:
+    if found.st_size < _SHORTEST:
         raise LedgerError(
-            f"{path} is empty, so it is no ledger: restore a copy, or remove it to start anew"
+            f"{path} is empty or cut short, so it is no ledger: restore a copy, or remove it to "
+            "start anew"
         )
     return True
 

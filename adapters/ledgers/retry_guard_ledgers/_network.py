@@ -12,11 +12,11 @@ NETWORK = frozenset(
 )
 
 
-def network_file_system(path: Path, mounts: Path = MOUNTS) -> str | None:
+def network_file_system(path: Path, mounts: Path | None = None) -> str | None:
     """Return the kind of network file system that holds the path; None: none, or not known."""
     try:
         device = path.stat().st_dev
-        lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = (mounts or MOUNTS).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return None
     number = f"{os.major(device)}:{os.minor(device)}"

@@ -63,9 +63,10 @@ class Session:
     def sync(self, level: Level) -> None:
         """Set what commits get from now on; without a write-ahead log it is always `full`."""
         if self._level != level:
-            self._level = level
+            self._level = ""  # not known, should an interrupt come in between
             used = level if self.journal == "wal" else "full"
             self.connection.execute(f"PRAGMA synchronous = {used}")
+            self._level = level
 
     def close(self, process: Callable[[], int] = os.getpid) -> None:
         """Close the connection; where it is the parent process's, keep it open for good."""

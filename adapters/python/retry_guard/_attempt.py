@@ -77,7 +77,7 @@ def _stored(call: Call, site: Site) -> bytes | None:
 
 def judged(call: Call, record: Record, site: Site, result: Any) -> Attempt:
     """What the value that came back, or the exception that was raised, proves. Never raises."""
-    outcome = classified(call, site, result)
+    outcome = _classified(call, site, result)
     match outcome:
         case Done(value):
             ignored = record.key is not None and _ignored(call, value)
@@ -95,23 +95,30 @@ def judged(call: Call, record: Record, site: Site, result: Any) -> Attempt:
             assert_never(outcome)
 
 
-def classified(call: Call, site: Site, result: Any) -> Done | NotExecuted | Unknown:
-    """What the classifier says; a contract's `not_executed` settles this attempt, and no other."""
+def asked(site: Site, tool: str, result: Any) -> Done | NotExecuted | Unknown | None:
+    """What the classifier says; None, and a line in the log, if it failed."""
     try:
         outcome: Any = site.classify(result)
-        proven = not isinstance(outcome, NotExecuted) and call.contract.proves_nothing_ran(result)
-    except Exception as error:  # noqa: BLE001 - what failed has proved nothing
-        _log.warning(
-            "classify failed for %s, so the outcome is unknown: %r", call.draft.tool, error
-        )
-        return Unknown(error)
-    if proven:
-        return NotExecuted(result)
-    if not isinstance(outcome, Done | NotExecuted | Unknown):
-        kind = type(outcome).__name__
-        _log.warning("classify returned %s: return Done, NotExecuted or Unknown", kind)
-        return Unknown(result)
-    return outcome
+    except Exception:  # noqa: BLE001 - it is the user's
+        _log.warning("classify failed, so an outcome of %s is unknown", tool, exc_info=True)
+        return None
+    if isinstance(outcome, Done | NotExecuted | Unknown):
+        return outcome
+    kind = type(outcome).__name__
+    _log.warning("classify returned %s: return Done, NotExecuted or Unknown", kind)
+    return None
+
+
+def _classified(call: Call, site: Site, result: Any) -> Done | NotExecuted | Unknown:
+    """What the result proves; a contract's `not_executed` settles this attempt, and no other."""
+    outcome = asked(site, call.contract.tool, result)
+    if isinstance(outcome, NotExecuted):
+        return outcome
+    try:
+        proven = call.contract.proves_nothing_ran(result)
+    except Exception:  # noqa: BLE001 - what cannot be looked into proves nothing
+        proven = False
+    return NotExecuted(result) if proven else outcome or Unknown(result)
 
 
 def _ignored(call: Call, value: Any) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, get_args
 
 from retry_guard._answers import Unresolved, UsageError
+from retry_guard._attempt import asked
 from retry_guard._call import Call, Classify, Mode, Request, Site, begin
 from retry_guard._clock import Clock, LedgerClock
 from retry_guard._driver import Driver
@@ -137,9 +138,11 @@ class BaseGuard:
 
 async def _read(site: Site, hands: Hands, request: Request) -> Done | NotExecuted:
     """Let a read pass: never recorded, delayed or recognised, with the ledger up or down."""
+    otherwise: Done | NotExecuted
     try:
         result = await hands.call(request.send, request.plain, {})
+        otherwise = Done(result)
     except Exception as error:  # noqa: BLE001 - a read that failed changed nothing
-        result = error
-    outcome = site.classify(result)
+        result, otherwise = error, NotExecuted(error)
+    outcome = asked(site, request.tool, result) or otherwise
     return NotExecuted(outcome.error) if isinstance(outcome, Unknown) else outcome

@@ -68,7 +68,7 @@ class SyncHands:
                 if self.cancelled is not None:
                     raise self.cancelled from error
                 raise
-            except BaseException as error:  # noqa: BLE001 - obeyed when the ledger is done
+            except BaseException as error:
                 if self.cancelled is not None:
                     raise
                 self.cancelled = error

@@ -14,7 +14,7 @@ from retry_guard_sandbox._http import Json
 from retry_guard_sandbox.services import KEY, Tool
 from retry_guard_sandbox.tasks import Step
 
-TRIES = 4
+TRIES = 3
 """How often a scripted agent calls a tool for one purpose before it gives up."""
 
 Status = Literal["done", "uncertain", "failed"]

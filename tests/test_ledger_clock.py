@@ -1,0 +1,218 @@
+"""The ledger's time, when the calendar is moved, the machine restarts or sleeps."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ledger_suite import BACKENDS, HandClocks, began, new, settled, stored
+from retry_guard_core import Now, Policy, Terms, decide
+from retry_guard_ledgers import OpenedLedger, SQLiteLedger, about
+from retry_guard_ledgers._clock import machine_clocks
+
+HOUR = 3600.0
+Open = Callable[[], OpenedLedger]
+
+
+@pytest.fixture
+def clocks() -> HandClocks:
+    return HandClocks()
+
+
+@pytest.fixture(params=sorted(BACKENDS))
+def ledger(
+    request: pytest.FixtureRequest, tmp_path: Path, clocks: HandClocks
+) -> Iterator[OpenedLedger]:
+    made = BACKENDS[request.param](tmp_path, clocks.raw())
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def reopen(tmp_path: Path, clocks: HandClocks) -> Iterator[Open]:
+    """Open the same file as another process would, with the clocks as they are then."""
+    opened: list[OpenedLedger] = []
+
+    def make() -> OpenedLedger:
+        opened.append(SQLiteLedger(tmp_path / "ledger.db", clocks=clocks.raw()))
+        return opened[-1]
+
+    yield make
+    for each in opened:
+        each.close()
+
+
+def test_both_bounds_are_the_calendar_while_it_is_left_alone(
+    ledger: OpenedLedger, clocks: HandClocks
+) -> None:
+    for _ in range(3):
+        assert ledger.now() == pytest.approx(Now(clocks.wall, clocks.wall))
+        clocks.pass_(123.0)
+
+
+@pytest.mark.parametrize("step", [HOUR, -HOUR])
+def test_a_calendar_that_is_moved_widens_the_bounds_and_real_time_is_always_within(
+    ledger: OpenedLedger, clocks: HandClocks, step: float
+) -> None:
+    real = clocks.wall
+    clocks.wall += step
+    clocks.pass_(10.0)
+    now = ledger.now()
+    assert now == pytest.approx(Now(min(real, real + step) + 10, max(real, real + step) + 10))
+
+
+@pytest.mark.parametrize("step", [HOUR, -HOUR])
+def test_no_lease_ends_early_however_the_calendar_is_moved(
+    ledger: OpenedLedger, clocks: HandClocks, step: float
+) -> None:
+    now = ledger.now()
+    first = began(ledger, replace(new(time=now.latest), lease=now.latest + 30))
+    clocks.wall += step
+    for passed in (0.0, 15.0, 14.0):
+        clocks.pass_(passed)
+        now = ledger.now()
+        assert ledger.claim(new(time=now.latest), None, now).owner == first.owner
+    clocks.pass_(1.5 if step > 0 else 1.5 + HOUR)
+    second = new(time=ledger.now().latest)
+    assert ledger.claim(second, None, ledger.now()).owner == second.owner
+
+
+@pytest.mark.parametrize("step", [HOUR, -HOUR])
+def test_a_wait_counts_the_smaller_elapsed_time_and_retention_the_larger(
+    ledger: OpenedLedger, clocks: HandClocks, step: float
+) -> None:
+    """Rule 7, with the real table: no read that proves absence early, no key used late."""
+    start = ledger.now().latest
+    began(ledger, new(time=start))
+    clocks.wall += step
+    clocks.pass_(100.0)
+    now = ledger.now()
+    assert now.earliest - start <= 100.0 + 1e-3
+    assert now.latest - start >= 100.0 - 1e-3
+    record = replace(new(time=start, key="k"), ended=start)
+    keyed = Terms(tool="charge", keyed=True, retention=1000.0, bound=10.0)
+    used = decide(keyed, record, now, Policy(deadline=1e6)).row == "keyed"
+    assert used is (step < 0), "with the calendar an hour on, the key counts as forgotten"
+    read = Terms(tool="charge", read_back=True, lag=5.0, conclusive=True, bound=90.0)
+    looked = replace(record, seen="absent", read_at=now.earliest)
+    proven = decide(read, looked, now, Policy(deadline=1e6)).row == "absent"
+    assert proven is (step > 0), "with the calendar an hour back, too little time is sure"
+
+
+@pytest.mark.parametrize("step", [HOUR, -HOUR])
+def test_processes_that_start_before_and_after_a_step_agree_while_anything_is_open(
+    reopen: Open, clocks: HandClocks, step: float
+) -> None:
+    old = reopen()
+    now = old.now()
+    first = began(old, replace(new(time=now.latest), lease=now.latest + 30))
+    clocks.wall += step
+    clocks.pass_(20.0)
+    fresh = reopen()
+    assert fresh.now() == old.now()
+    assert fresh.claim(new(), None, fresh.now()).owner == first.owner
+    clocks.pass_(20.0)
+    clocks.wall -= step
+    assert fresh.now() == pytest.approx(Now(clocks.wall, clocks.wall))
+    second = new(time=clocks.wall)
+    assert fresh.claim(second, None, fresh.now()).owner == second.owner
+
+
+def test_with_nothing_open_the_time_is_set_anew_and_every_process_follows(
+    reopen: Open, clocks: HandClocks
+) -> None:
+    old, other = reopen(), reopen()
+    clocks.wall += HOUR
+    clocks.pass_(100.0)
+    assert old.now() == pytest.approx(Now(clocks.wall - HOUR, clocks.wall))
+    old.claim(new(time=clocks.wall), None, old.now())
+    assert old.now() == pytest.approx(Now(clocks.wall, clocks.wall))
+    assert other.now() == pytest.approx(Now(clocks.wall - HOUR, clocks.wall)), "not yet"
+    other.claim(new(b"2", time=clocks.wall), None, other.now())
+    assert other.now() == old.now()
+
+
+def test_a_memory_ledger_with_nothing_open_sets_its_time_anew(tmp_path: Path) -> None:
+    clocks = HandClocks()
+    ledger = BACKENDS["memory"](tmp_path, clocks.raw())
+    record = began(ledger, new(time=clocks.wall))
+    clocks.wall += HOUR
+    ledger.claim(new(), None, ledger.now())
+    assert ledger.now() == pytest.approx(Now(clocks.wall - HOUR, clocks.wall)), "one is open"
+    assert ledger.save(settled(record))
+    ledger.claim(new(b"2"), None, ledger.now())
+    assert ledger.now() == pytest.approx(Now(clocks.wall, clocks.wall))
+
+
+@pytest.mark.parametrize("away", [5.0, -HOUR, 48 * HOUR])
+def test_after_a_boot_time_does_not_go_back_behind_what_is_open(
+    reopen: Open, clocks: HandClocks, away: float
+) -> None:
+    """`away`: by how much the calendar of the new boot differs from when the old one ended."""
+    old = reopen()
+    start = old.now().latest
+    began(old, new(time=start))
+    clocks.steady, clocks.boot, clocks.wall = 3.0, "boot 2", start + away
+    fresh = reopen()
+    now = fresh.now()
+    assert now.latest >= start - 1e-3
+    assert now == pytest.approx(Now(start + away, max(start, start + away)))
+    assert reopen().now() == now
+
+
+def test_two_boots_on_one_file_keep_their_own_anchors(reopen: Open, clocks: HandClocks) -> None:
+    """As two machines, or two time namespaces, that share the file."""
+    one = reopen()
+    began(one, new(time=clocks.wall))
+    clocks.boot, clocks.steady = "boot 2", 7.0
+    two = reopen()
+    assert one.now().latest != pytest.approx(two.now().latest), "its clock is read by another"
+    clocks.boot, clocks.steady = "boot 1", 1_000.0
+    assert reopen().now() == pytest.approx(Now(clocks.wall, clocks.wall))
+
+
+def test_without_a_named_boot_each_process_has_its_own_anchor(
+    reopen: Open, clocks: HandClocks
+) -> None:
+    clocks.boot = ""
+    old = reopen()
+    began(old, new(time=clocks.wall))
+    clocks.wall += HOUR
+    assert old.now() == pytest.approx(Now(clocks.wall - HOUR, clocks.wall))
+    assert reopen().now() == pytest.approx(Now(clocks.wall, clocks.wall))
+
+
+def test_time_passes_while_the_machine_sleeps(reopen: Open, clocks: HandClocks) -> None:
+    """The steady clock counts suspension: a holder that wakes up finds its lease over."""
+    ledger = reopen()
+    now = ledger.now()
+    first = began(ledger, replace(new(time=now.latest), lease=now.latest + 30))
+    clocks.pass_(HOUR)
+    second = new(time=ledger.now().latest)
+    assert ledger.claim(second, None, ledger.now()).owner == second.owner
+    assert stored(ledger, first).ended == first.lease
+
+
+def test_an_action_that_nobody_finished_an_hour_ago_is_never_refused_for_good(
+    ledger: OpenedLedger, clocks: HandClocks
+) -> None:
+    """B62: one second before the lease it is held, one second after it is investigated."""
+    now = ledger.now()
+    first = began(ledger, replace(new(time=now.latest), lease=now.latest + 30))
+    clocks.pass_(29.0)
+    assert ledger.claim(new(), None, ledger.now()).owner == first.owner
+    clocks.pass_(2.0)
+    second = replace(new(time=ledger.now().latest), lease=ledger.now().latest + 30)
+    assert ledger.claim(second, None, ledger.now()).owner == second.owner
+    clocks.pass_(HOUR)
+    ledger.resolve("acme", about(first).id, "abandon", now=ledger.now())
+    assert stored(ledger, first).state == "abandoned"
+
+
+def test_the_machines_clocks_are_real_and_go_on() -> None:
+    clocks = machine_clocks()
+    steady, wall = clocks.steady(), clocks.wall()
+    assert clocks.steady() >= steady
+    assert clocks.wall() > 1_600_000_000 < wall
+    assert machine_clocks().boot == clocks.boot
