@@ -54,7 +54,8 @@ READABLE = Contract(tool="charge", read_back=LISTED, in_flight_bound=20.0)
 
 def changed(contract: Contract, **fields: object) -> Contract:
     """Return the contract with other fields."""
-    return Contract.model_validate({**dict(contract), **fields})
+    stated = {name: getattr(contract, name) for name in contract.model_fields_set}
+    return Contract.model_validate({**stated, **fields})
 
 
 ARGUMENTS = {"customer": "c1", "amount": 5}

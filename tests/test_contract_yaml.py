@@ -104,6 +104,10 @@ WRONG: list[tuple[str, str]] = [
         "c.yaml:4: key: a read needs none; remove it, or state the effect as write",
     ),
     (
+        "contracts:\n  - tool: a\n    effect: read\n    key:\n      param: k\n",
+        "c.yaml:4: key: a read needs none; remove it, or state the effect as write",
+    ),
+    (
         "contracts:\n  - tool: a\n    identity: [k]\n    key: {param: k}\n",
         "c.yaml:3: identity: k is the key, which never names an effect; remove it there",
     ),

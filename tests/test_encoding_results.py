@@ -113,6 +113,11 @@ def test_up_to_8_mib_are_stored(value: object, *, fits: bool) -> None:
     assert (encode_result(value) is not None) is fits
 
 
+def test_a_result_of_exactly_the_limit_is_stored() -> None:
+    assert encode_result(5, 1) == b"5"
+    assert encode_result(55, 1) is None
+
+
 @RELAXED
 @given(
     value=st.recursive(

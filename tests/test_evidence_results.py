@@ -145,6 +145,28 @@ def test_an_item_without_the_declared_fields_is_never_absence(shown: object) -> 
 
 
 @pytest.mark.parametrize(
+    ("lines", "seen"),
+    [
+        ([{"sku": "a"}, {"sku": "b"}], "ours"),
+        ([{"sku": "b"}, {"sku": "a"}], "absent"),
+        ([{"sku": "a"}], "absent"),
+        ([{"sku": "a"}, {}], "unbelieved"),
+        ([{"code": "a"}, {"code": "b"}], "unbelieved"),
+        (None, "unbelieved"),
+    ],
+)
+def test_a_field_of_every_line_must_be_there_to_tell_items_apart(lines: object, seen: str) -> None:
+    found = judge(
+        contract(match={"lines[].sku": "items[].sku"}),
+        arguments={"items": [{"sku": "a"}, {"sku": "b"}]},
+        result={"page": {"items": [{"id": 1, "lines": lines}]}},
+        first_send=0.0,
+        tied=lambda _: False,
+    )
+    assert found.seen == seen
+
+
+@pytest.mark.parametrize(
     "result",
     [
         {"content": [{"type": "text", "text": "[]"}], "isError": True},

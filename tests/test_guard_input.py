@@ -81,8 +81,10 @@ def test_arguments_that_cannot_be_named_or_kept_are_refused(
     ("wrong", "message"),
     [
         ({"tool": "unlisted"}, "no contract for the tool 'unlisted' .there are: charge."),
-        ({"scope": ""}, "give a scope"),
-        ({"turn": ""}, "a turn that is not empty"),
+        ({"scope": ""}, "scope .the account it acts for. and turn must be text"),
+        ({"turn": ""}, "must be text that is not empty"),
+        ({"scope": 7}, "must be text that is not empty"),
+        ({"turn": 7}, "must be text that is not empty"),
     ],
 )
 def test_a_call_without_tool_scope_or_turn_is_refused(

@@ -11,7 +11,7 @@ from typing import cast
 
 import pytest
 
-from guards import ARGUMENTS, PLAIN, QUICK, Args, Extra, Flaky, LabMaker, every_guard, gives
+from guards import ARGUMENTS, PLAIN, QUICK, Args, Extra, Flaky, gives
 from retry_guard import AsyncGuard, Contract, Done, Guard, NotExecuted, Outcome, Policy, Unresolved
 from retry_guard_ledgers import Ledger, MemoryLedger, SQLiteLedger
 from retry_guard_outcomes import classify
@@ -118,30 +118,6 @@ def test_a_second_caller_joins_and_gets_the_firsts_refusal() -> None:
         joined = second.result()
     assert isinstance(joined, NotExecuted)
     assert joined.error == "ConnectionRefusedError: nobody listens"
-
-
-@every_guard
-def test_a_call_that_runs_for_long_is_said_to_be_running(make: LabMaker, tmp_path: Path) -> None:
-    """B28, B57, B6: the client repeats while the server works, and again when it is done."""
-    lab = make(tmp_path)
-    policy = Policy(deadline=5.0, lease=30.0)
-    lab.service.meet("lost_ack")
-    held = list[Unresolved]()
-
-    def ask(question: Unresolved) -> None:
-        """While the first caller still holds its record, another process calls."""
-        other = Guard(lab.open(), [PLAIN], classify=classify, clock=lab.clock, policy=policy)
-        outcome = other.call("charge", ARGUMENTS, send=lab.service.send, scope="acme", turn="t1")
-        assert isinstance(outcome, Unresolved)
-        held.append(outcome)
-
-    lab.guard(PLAIN, ask=ask, policy=policy).unresolved()
-    (running,) = held
-    assert running.reason == "still_running"
-    assert running.not_before is not None
-    assert running.not_before > lab.clock.at - 6
-    assert "still running" in running.text
-    assert len(lab.service.requests) == 1
 
 
 SHORT = Policy(lease=0.15, poll=0.005, deadline=30.0, backoff=0.001)

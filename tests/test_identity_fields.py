@@ -12,7 +12,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from pydantic import BaseModel
 
-from retry_guard_contracts import ArgumentError, Contract, Identity, differing, identify, place_key
+import retry_guard_ledgers
+from retry_guard_contracts import (
+    SCHEME,
+    ArgumentError,
+    Contract,
+    Identity,
+    differing,
+    identify,
+    place_key,
+)
 
 RELAXED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 SECRET = b"s" * 32
@@ -253,6 +262,18 @@ def test_a_key_with_other_metadata_is_caught_and_the_metadata_named() -> None:
     one = {"amount": 1000, "key": "K"}
     assert differing(contract, one, {**one, "metadata": {"try": 2}}) == ("metadata",)
     assert differing(contract, one, {**one, "key": "L"}) == ()
+
+
+def test_another_scheme_gives_other_identities(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = whole(ROOM, {"name": "5A", "note": 1})
+    monkeypatch.setattr("retry_guard_contracts._identity.SCHEME", SCHEME + 1)
+    after = whole(ROOM, {"name": "5A", "note": 1})
+    assert before.identity != after.identity
+    assert before.content != after.content
+
+
+def test_records_carry_the_scheme_under_which_their_identity_was_made() -> None:
+    assert retry_guard_ledgers.SCHEME == SCHEME
 
 
 def test_the_identities_of_scheme_1_are_pinned() -> None:

@@ -15,6 +15,11 @@ HOUR = 3600.0
 Open = Callable[[], OpenedLedger]
 
 
+def near(earliest: float, latest: float) -> object:
+    """These bounds, but for rounding."""
+    return pytest.approx(Now(earliest, latest), rel=0, abs=1e-3)
+
+
 @pytest.fixture
 def clocks() -> HandClocks:
     return HandClocks()
@@ -47,7 +52,7 @@ def test_both_bounds_are_the_calendar_while_it_is_left_alone(
     ledger: OpenedLedger, clocks: HandClocks
 ) -> None:
     for _ in range(3):
-        assert ledger.now() == pytest.approx(Now(clocks.wall, clocks.wall))
+        assert ledger.now() == near(clocks.wall, clocks.wall)
         clocks.pass_(123.0)
 
 
@@ -59,7 +64,7 @@ def test_a_calendar_that_is_moved_widens_the_bounds_and_real_time_is_always_with
     clocks.wall += step
     clocks.pass_(10.0)
     now = ledger.now()
-    assert now == pytest.approx(Now(min(real, real + step) + 10, max(real, real + step) + 10))
+    assert now == near(min(real, real + step) + 10, max(real, real + step) + 10)
 
 
 @pytest.mark.parametrize("step", [HOUR, -HOUR])
@@ -90,14 +95,23 @@ def test_a_wait_counts_the_smaller_elapsed_time_and_retention_the_larger(
     now = ledger.now()
     assert now.earliest - start <= 100.0 + 1e-3
     assert now.latest - start >= 100.0 - 1e-3
-    record = replace(new(time=start, key="k"), ended=start)
-    keyed = Terms(tool="charge", keyed=True, retention=1000.0, bound=10.0)
-    used = decide(keyed, record, now, Policy(deadline=1e6)).row == "keyed"
-    assert used is (step < 0), "with the calendar an hour on, the key counts as forgotten"
     read = Terms(tool="charge", read_back=True, lag=5.0, conclusive=True, bound=90.0)
-    looked = replace(record, seen="absent", read_at=now.earliest)
+    looked = replace(new(time=start), ended=start, seen="absent", read_at=now.earliest)
     proven = decide(read, looked, now, Policy(deadline=1e6)).row == "absent"
     assert proven is (step > 0), "with the calendar an hour back, too little time is sure"
+
+
+@pytest.mark.parametrize(("step", "used"), [(0.0, True), (HOUR, False), (-HOUR, False)])
+def test_a_key_is_used_only_where_both_clocks_say_that_the_server_knows_it(
+    ledger: OpenedLedger, clocks: HandClocks, step: float, used: bool
+) -> None:
+    start = ledger.now().latest
+    began(ledger, new(time=start))
+    clocks.wall += step
+    clocks.pass_(100.0)
+    record = replace(new(time=start, key="k"), ended=start)
+    keyed = Terms(tool="charge", keyed=True, retention=1000.0, bound=10.0)
+    assert (decide(keyed, record, ledger.now(), Policy()).row == "keyed") is used
 
 
 @pytest.mark.parametrize("step", [HOUR, -HOUR])
@@ -114,7 +128,7 @@ def test_processes_that_start_before_and_after_a_step_agree_while_anything_is_op
     assert fresh.claim(new(), None, fresh.now()).owner == first.owner
     clocks.pass_(20.0)
     clocks.wall -= step
-    assert fresh.now() == pytest.approx(Now(clocks.wall, clocks.wall))
+    assert fresh.now() == near(clocks.wall, clocks.wall)
     second = new(time=clocks.wall)
     assert fresh.claim(second, None, fresh.now()).owner == second.owner
 
@@ -125,10 +139,10 @@ def test_with_nothing_open_the_time_is_set_anew_and_every_process_follows(
     old, other = reopen(), reopen()
     clocks.wall += HOUR
     clocks.pass_(100.0)
-    assert old.now() == pytest.approx(Now(clocks.wall - HOUR, clocks.wall))
+    assert old.now() == near(clocks.wall - HOUR, clocks.wall)
     old.claim(new(time=clocks.wall), None, old.now())
-    assert old.now() == pytest.approx(Now(clocks.wall, clocks.wall))
-    assert other.now() == pytest.approx(Now(clocks.wall - HOUR, clocks.wall)), "not yet"
+    assert old.now() == near(clocks.wall, clocks.wall)
+    assert other.now() == near(clocks.wall - HOUR, clocks.wall), "not yet"
     other.claim(new(b"2", time=clocks.wall), None, other.now())
     assert other.now() == old.now()
 
@@ -139,10 +153,10 @@ def test_a_memory_ledger_with_nothing_open_sets_its_time_anew(tmp_path: Path) ->
     record = began(ledger, new(time=clocks.wall))
     clocks.wall += HOUR
     ledger.claim(new(), None, ledger.now())
-    assert ledger.now() == pytest.approx(Now(clocks.wall - HOUR, clocks.wall)), "one is open"
+    assert ledger.now() == near(clocks.wall - HOUR, clocks.wall), "one is open"
     assert ledger.save(settled(record))
     ledger.claim(new(b"2"), None, ledger.now())
-    assert ledger.now() == pytest.approx(Now(clocks.wall, clocks.wall))
+    assert ledger.now() == near(clocks.wall, clocks.wall)
 
 
 @pytest.mark.parametrize("away", [5.0, -HOUR, 48 * HOUR])
@@ -157,7 +171,7 @@ def test_after_a_boot_time_does_not_go_back_behind_what_is_open(
     fresh = reopen()
     now = fresh.now()
     assert now.latest >= start - 1e-3
-    assert now == pytest.approx(Now(start + away, max(start, start + away)))
+    assert now == near(start + away, max(start, start + away))
     assert reopen().now() == now
 
 
@@ -167,9 +181,10 @@ def test_two_boots_on_one_file_keep_their_own_anchors(reopen: Open, clocks: Hand
     began(one, new(time=clocks.wall))
     clocks.boot, clocks.steady = "boot 2", 7.0
     two = reopen()
-    assert one.now().latest != pytest.approx(two.now().latest), "its clock is read by another"
+    assert two.now() == near(clocks.wall, clocks.wall)
+    assert one.now() == near(clocks.wall - 993.0, clocks.wall), "it reads another's clock"
     clocks.boot, clocks.steady = "boot 1", 1_000.0
-    assert reopen().now() == pytest.approx(Now(clocks.wall, clocks.wall))
+    assert reopen().now() == near(clocks.wall, clocks.wall)
 
 
 def test_without_a_named_boot_each_process_has_its_own_anchor(
@@ -179,8 +194,8 @@ def test_without_a_named_boot_each_process_has_its_own_anchor(
     old = reopen()
     began(old, new(time=clocks.wall))
     clocks.wall += HOUR
-    assert old.now() == pytest.approx(Now(clocks.wall - HOUR, clocks.wall))
-    assert reopen().now() == pytest.approx(Now(clocks.wall, clocks.wall))
+    assert old.now() == near(clocks.wall - HOUR, clocks.wall)
+    assert reopen().now() == near(clocks.wall, clocks.wall)
 
 
 def test_time_passes_while_the_machine_sleeps(reopen: Open, clocks: HandClocks) -> None:

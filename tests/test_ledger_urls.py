@@ -84,7 +84,7 @@ def test_the_users_own_file_lies_in_a_folder_that_only_the_user_can_open(
 
 def test_the_users_own_folder_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("in the way")
-    with pytest.raises(LedgerError, match="cannot be made .* set RETRY_GUARD_LEDGER"):
+    with pytest.raises(LedgerError, match=r"cannot be made .* set RETRY_GUARD_LEDGER"):
         open_ledger()
 
 
@@ -142,7 +142,7 @@ def test_no_password_is_ever_shown(url: str) -> None:
 
 def test_a_file_is_made_only_where_it_may_be(tmp_path: Path) -> None:
     for url in (None, "sqlite:///none.db"):
-        with pytest.raises(NoLedgerError, match="there is no ledger at .* yet"):
+        with pytest.raises(NoLedgerError, match=r"there is no ledger at .* yet"):
             open_ledger(url, make=False)
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(LedgerURLError, match="does not exist"):

@@ -339,6 +339,13 @@ def test_a_success_that_an_exception_carries_is_no_result() -> None:
     assert classify(error) == Unknown(error)
 
 
+@pytest.mark.parametrize("status", [200, 201, 204])
+def test_an_error_that_carries_a_success_is_no_result(status: int) -> None:
+    response = httpx.Response(status, request=httpx.Request("POST", "http://a/"))
+    error = httpx.HTTPStatusError("hook", request=response.request, response=response)
+    assert classify(error) == Unknown(error)
+
+
 def test_http_errors_without_an_answer_prove_nothing() -> None:
     assert isinstance(classify(requests.HTTPError("no response")), Unknown)
     assert isinstance(classify(urllib.error.URLError("no reason")), Unknown)

@@ -2,6 +2,7 @@
 
 import asyncio
 import concurrent.futures
+import ssl
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import anyio
 import httpx
 import pydantic
 import pytest
+import urllib3
 
 from http_clients import Reply, caught
 from raw_servers import refused, serving, silent
@@ -65,6 +67,8 @@ UNPROVEN = [
     BrokenPipeError(),
     ConnectionAbortedError(),
     OSError(113, "No route to host"),
+    ssl.SSLError(1, "decryption failed or bad record mac"),
+    urllib3.exceptions.SSLError(ssl.SSLError(1, "decryption failed or bad record mac")),
     EOFError(),
     TypeError("charge() got an unexpected keyword"),
     ValueError("the mail after the charge"),

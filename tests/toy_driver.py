@@ -13,6 +13,7 @@ from toy_ledger import About, ToyLedger, about
 from toy_world import SEND, Effect, World
 
 LEASE = 30.0
+TICK = 2.0**-10  # what a driver adds to each wait; a power of two, so that sums stay exact
 POLICY = Policy(
     attempts=1,
     fresh_sends=1,
@@ -121,7 +122,7 @@ class Caller:
         except StopIteration as stop:
             self.step, self.end = None, stop.value
         else:
-            wait = self.step.wait if self.step.do == "wait" else 0.0
+            wait = self.step.wait + TICK if self.step.do == "wait" else 0.0
             self.ready = self.world.now + wait
 
     def begin_send(self, record: Record) -> None:

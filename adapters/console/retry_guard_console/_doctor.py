@@ -73,7 +73,10 @@ def _ledger(url: str | None) -> list[Finding]:
 def _unresolved(ledger: OpenedLedger) -> Finding:
     """Count what is open and held by no call that runs."""
     now = ledger.now().earliest
-    waiting = [record for record in ledger.list(state="open") if record.lease < now]
+    try:
+        waiting = [record for record in ledger.list(state="open") if record.lease < now]
+    except LedgerError as error:
+        return Finding("unresolved", well=False, text=str(error))
     if not waiting:
         return Finding("unresolved", well=True, text="none")
     since = moment(min(max(r.sends, default=r.claimed) for r in waiting))

@@ -38,7 +38,7 @@ def machine_clocks() -> Clocks:
 def _boot() -> str:
     """Name this boot, and the namespace that may shift its clocks; empty: it has no name."""
     try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
         space = Path("/proc/self/ns/time")
         return f"{boot} {space.readlink()}" if space.is_symlink() else boot
     except OSError:

@@ -10,7 +10,6 @@ from retry_guard_ledgers._failures import failure
 from retry_guard_ledgers._protocol import LedgerError, LedgerURLError
 from retry_guard_ledgers._schema import APPLICATION_ID, CREATE, VERSION
 
-
 _SHORTEST = 512  # bytes: SQLite takes anything shorter for a new database
 
 

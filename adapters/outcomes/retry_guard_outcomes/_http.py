@@ -39,7 +39,7 @@ def of_answer(answer: object, origin: object = None) -> Done | NotExecuted | Unk
     status, error, text = status_of(answer), origin or answer, body_of(answer)
     past = list(_past(answer))
     if 200 <= status < 300:
-        return _success(status, text, answer, origin, past)
+        return _success(status, text, answer, error, past)
     if status == 409:
         return Unknown(error, hint=_conflict(text))
     verdict = STATUSES.get(status)
@@ -49,18 +49,16 @@ def of_answer(answer: object, origin: object = None) -> Done | NotExecuted | Unk
 
 
 def _success(
-    status: int, text: str, answer: object, origin: object, past: list[tuple[str, int]]
+    status: int, text: str, answer: object, error: object, past: list[tuple[str, int]]
 ) -> Done | Unknown:
     """Return what a 2xx proves: not more than that the last request was answered."""
-    if origin is not None:
-        return Unknown(origin)
     if status == 202:
-        return Unknown(answer, hint="accepted")
+        return Unknown(error, hint="accepted")
     if status == 207 or _failed_items(text):
-        return Unknown(answer, hint="partial")
+        return Unknown(error, hint="partial")
     # After 301, 302 and 303 a client asks with GET: the answer is not that of the write.
     if any(method not in SAFE and code in (301, 302, 303) for method, code in past):
-        return Unknown(answer)
+        return Unknown(error)
     return Done(answer)
 
 

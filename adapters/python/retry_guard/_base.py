@@ -127,8 +127,9 @@ class BaseGuard:
             known = ", ".join(sorted(self.contracts)) or "none"
             msg = f"no contract for the tool {tool!r} (there are: {known}): add one, nothing sent"
             raise UsageError(msg)
-        if not request.scope or request.turn == "":
-            msg = f"{tool}: give a scope (the account it acts for), and a turn that is not empty"
+        named: tuple[Any, Any] = (request.scope, "-" if request.turn is None else request.turn)
+        if not all(isinstance(name, str) and name for name in named):
+            msg = f"{tool}: scope (the account it acts for) and turn must be text that is not empty"
             raise UsageError(msg)
         if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - models send anything
             kind = type(given).__name__

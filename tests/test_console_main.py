@@ -1,0 +1,141 @@
+"""The `retry-guard` command as a whole: help, exit codes, and no traceback whatever happens."""
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from ledger_suite import new
+from retry_guard_console import main
+from retry_guard_console._main import COMMANDS
+from retry_guard_core import GuardError
+from retry_guard_ledgers import SQLiteLedger
+
+RUN = [sys.executable, "-c", "import sys, retry_guard_console as c; sys.exit(c.main())"]
+
+
+def parsers(parser: argparse.ArgumentParser, *path: str) -> Iterator[tuple[str, ...]]:
+    """Every command and what it can do."""
+    yield path
+    for part in parser._actions:
+        inner = cast("dict[str, argparse.ArgumentParser]", part.choices or {})
+        if isinstance(part, argparse._SubParsersAction):
+            for name in inner:
+                yield from parsers(inner[name], *path, name)
+
+
+def every_command() -> list[tuple[str, ...]]:
+    """The words of every command, the empty ones first."""
+    top = argparse.ArgumentParser()
+    commands = top.add_subparsers()
+    for command in COMMANDS:
+        command.add(commands)
+    return list(parsers(top))
+
+
+@pytest.mark.parametrize("words", every_command())
+def test_every_command_has_help_with_an_example(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    assert main([*words, "--help"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert "example" in out
+    assert "retry-guard " + " ".join(words[:1]) in out.partition("example")[2]
+
+
+def test_every_command_is_met_here() -> None:
+    assert {words[:2] for words in every_command()} >= {
+        (),
+        ("ab",),
+        ("ledger",),
+        ("ledger", "resolve"),
+        ("doctor",),
+    }
+
+
+def test_the_version_is_that_of_the_distribution(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.strip() == version("agent-retry-guard")
+
+
+@pytest.mark.parametrize("words", [[], ["nonsense"], ["ledger"], ["ledger", "list", "--nonsense"]])
+def test_bad_input_is_exit_2_and_no_traceback(
+    capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    assert main(words) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("usage: retry-guard")
+
+
+@pytest.mark.parametrize("url", ["nonsense", "postgresql://u:hunter2@db/x", "sqlite:///"])
+def test_a_ledger_that_cannot_be_is_one_line_and_exit_2(
+    capsys: pytest.CaptureFixture[str], url: str
+) -> None:
+    for words in (["ledger", "list"], ["doctor"]):
+        assert main([*words, "--ledger", url]) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert err.startswith("retry-guard: ")
+        assert err.count("\n") == 1
+        assert "hunter2" not in err
+
+
+def test_an_error_of_many_lines_is_said_in_one(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(url: str | None, *, make: bool) -> None:
+        raise GuardError("first\nsecond\n\n third")
+
+    monkeypatch.setattr("retry_guard_console._ledger_verbs.open_ledger", fail)
+    assert main(["ledger", "list"]) == 2
+    assert capsys.readouterr().err == "retry-guard: first second third\n"
+
+
+def many(path: Path) -> list[str]:
+    """A command that prints more than a pipe holds."""
+    ledger = SQLiteLedger(path, synchronous="normal")
+    for number in range(100):
+        ledger.claim(new(b"%d" % number, scope="s" * 2_000), None, ledger.now())
+    ledger.close()
+    return [*RUN, "ledger", "list", "--json", "--ledger", f"sqlite:///{path}"]
+
+
+def test_a_reader_that_goes_away_ends_it_quietly(tmp_path: Path) -> None:
+    command = subprocess.Popen(
+        many(tmp_path / "ledger.db"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert command.stdout
+    assert command.stderr
+    assert len(command.stdout.read(10)) == 10
+    command.stdout.close()
+    assert command.stderr.read() == b""
+    assert command.wait() == 141
+    command.stderr.close()
+
+
+def test_an_interrupt_ends_it_quietly_with_130(tmp_path: Path) -> None:
+    """It is held up by a reader that does not read, so the interrupt finds it at work."""
+    reading, writing = os.pipe()
+    command = subprocess.Popen(many(tmp_path / "ledger.db"), stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    assert len(os.read(reading, 10)) == 10
+    command.send_signal(signal.SIGINT)
+    drain = threading.Thread(
+        target=lambda: [None for _ in iter(lambda: os.read(reading, 65536), b"")]
+    )
+    _, err = command.communicate()
+    assert command.returncode == 130
+    assert err == b""
+    drain.start()
+    drain.join()
+    os.close(reading)
