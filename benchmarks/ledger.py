@@ -15,13 +15,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from sides import DONE, Raw, Result, draft, numbers, ratio_of, seconds, settled
+
 from retry_guard import Contract, Guard
 from retry_guard_core import Record
 from retry_guard_ledgers import SQLiteLedger, about
 from retry_guard_ledgers._rows import whole
 from retry_guard_ledgers._statements import INSERT
 from retry_guard_outcomes import classify
-from sides import DONE, Raw, Result, draft, numbers, ratio_of, seconds, settled
 
 CALLS = 50  # in one round
 TRACED = 200  # calls under strace
@@ -48,12 +49,13 @@ def alone(folder: Path, rounds: int) -> Result:
 
     def ours() -> float:
         batch = [(record, settled(record)) for record in (draft() for _ in range(CALLS))]
-        return seconds(lambda: [through(record, done) for record, done in batch])
+        return seconds(lambda: through(batch))
 
-    def through(record: Record, done: Record) -> None:
-        kept.claim(record, None, now)
-        kept.save(done)
-        kept.deliver("acme", about(record).id, "turn-1")
+    def through(batch: list[tuple[Record, Record]]) -> None:
+        for record, done in batch:
+            kept.claim(record, None, now)
+            kept.save(done)
+            kept.deliver("acme", about(record).id, "turn-1")
 
     def theirs() -> float:
         rows = [whole(draft()) for _ in range(CALLS)]
@@ -98,13 +100,13 @@ def calls(guard: Guard) -> float:
     return seconds(lambda: [call(guard) for _ in range(CALLS)])
 
 
-def call(guard: Guard) -> None:
+def call(guard: Guard) -> object:
     """One guarded call of a tool that answers at once."""
     arguments = {"customer": f"c{next(numbers)}", "amount": 5, "note": "x" * 100}
     outcome = guard.call(
         "charge", arguments, send=answer, scope="acme", turn="turn-1", call_id="call_1"
     )
-    outcome.unwrap()
+    return outcome.unwrap()
 
 
 def answer(_arguments: dict[str, Any], _extra: dict[str, str]) -> dict[str, str]:
@@ -124,8 +126,8 @@ def syncs_per_call(folder: Path) -> Result:
 def traced(path: Path, number: int) -> int:
     """The syncs of a process that opens a ledger, makes so many calls, and closes it."""
     log = path.with_suffix(".strace")
-    words = ["strace", "-f", "-e", "trace=fsync,fdatasync", "-o", log]
-    subprocess.run([*words, sys.executable, __file__, path, str(number)], check=True)
+    words = ["strace", "-f", "-e", "trace=fsync,fdatasync", "-o", str(log)]
+    subprocess.run([*words, sys.executable, __file__, str(path), str(number)], check=True)
     return len(re.findall(r"\bf(?:data)?sync\(", log.read_text(encoding="utf-8")))
 
 

@@ -60,6 +60,7 @@ def fork(path: Path) -> None:
         own = ledger._sessions._session()
         say("own connection", own is not inherited, own.process == os.getpid())
         ledger.close()
+        inherited.close()  # as its end does
         say("closed", inherited.connection.execute("SELECT 1").fetchone())
         sys.exit(0)  # with all that an interpreter does at its end
     say("child ended", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))

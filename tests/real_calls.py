@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from uuid import uuid4
@@ -11,7 +11,7 @@ from faulty import FaultyServer
 from http_clients import AsyncClient, Client, Reply, Request
 from retry_guard import AsyncGuard, Contract, Guard, Policy
 from retry_guard_ledgers import open_ledger
-from retry_guard_outcomes import Done, NotExecuted, Unknown, classify
+from retry_guard_outcomes import classify_body
 from retry_guard_outcomes._http import body_of
 
 Way = Literal["key", "read_back", "neither"]
@@ -49,14 +49,6 @@ def contract(way: Way, bound: float | None = 0.1) -> Contract:
             return Contract.model_validate(terms)
         case "neither":
             return Contract(tool="charge")
-
-
-def body_judged(value: object) -> Done | NotExecuted | Unknown:
-    """Judge as `classify` does, and keep the body of an answer rather than the answer."""
-    end = classify(value)
-    if isinstance(end, Done) and not isinstance(end.value, dict):
-        return replace(end, value=json.loads(body_of(end.value)))
-    return end
 
 
 def headers_in(extra: Mapping[str, str]) -> dict[str, str]:
@@ -123,7 +115,7 @@ def guard(
         return found
 
     ledger = open_ledger(f"sqlite:///{folder}/guard.db")
-    return Guard(ledger, [stated], classify=body_judged, read=read, policy=policy)
+    return Guard(ledger, [stated], classify=classify_body, read=read, policy=policy)
 
 
 def async_guard(
@@ -141,4 +133,4 @@ def async_guard(
         return found
 
     ledger = open_ledger(f"sqlite:///{folder}/guard.db")
-    return AsyncGuard(ledger, [stated], classify=body_judged, read=read, policy=policy)
+    return AsyncGuard(ledger, [stated], classify=classify_body, read=read, policy=policy)

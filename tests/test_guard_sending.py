@@ -1,7 +1,5 @@
 """Rules 1, 2 and 4: what is recorded before a send, what an attempt proves, how often is sent."""
 
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,19 +10,17 @@ from guards import (
     KEYED,
     PLAIN,
     READABLE,
-    START,
     Args,
     Extra,
-    HandClock,
     Lab,
     LabMaker,
     changed,
     every_guard,
 )
-from retry_guard import NotExecuted, Policy, Unknown
+from retry_guard import NotExecuted, Policy
 from retry_guard_contracts import Contract, Key, Proof
-from retry_guard_core import Now, Record
-from retry_guard_ledgers import MemoryLedger, SQLiteLedger, about
+from retry_guard_core import Record
+from retry_guard_ledgers import SQLiteLedger, about
 
 
 @every_guard
@@ -69,72 +65,6 @@ def test_the_record_is_synced_to_the_disk_before_the_send(tmp_path: Path) -> Non
         return record.state
 
     assert lab.guard(PLAIN).done(send=send).value == "open"
-
-
-class LateClock(HandClock):
-    """Stands still while calls are prepared, then jumps, as when a machine was suspended."""
-
-    def __init__(self, jump_at: int, by: float) -> None:
-        super().__init__()
-        self.looks, self.jump_at, self.by = 0, jump_at, by
-
-    def now(self) -> Now:
-        self.looks += 1
-        if self.looks == self.jump_at:
-            self.at += self.by
-        return super().now()
-
-
-@every_guard
-@pytest.mark.parametrize("look", range(1, 8))
-def test_nothing_is_sent_by_a_holder_whose_lease_ran_out(
-    make: LabMaker, look: int, tmp_path: Path
-) -> None:
-    lab = make(tmp_path)
-    clock = LateClock(look, 31.0)
-    leases: list[float] = []
-
-    def send(arguments: Args, extra: Extra) -> object:
-        leases.append(lab.only().lease - clock.at)
-        return lab.service.send(arguments, extra)
-
-    outcome = lab.guard(PLAIN, clock=clock).call(send=send)
-    assert all(left > 0 for left in leases)
-    if not leases:
-        assert outcome == NotExecuted("stopped before anything was sent")
-        assert lab.only().state == "not_executed"
-    assert lab.guard(PLAIN, clock=clock).done().value == {"id": "ch_1"}
-    assert len(lab.service.effects) == 1
-
-
-def test_the_lease_is_looked_at_after_the_save_of_a_re_issue(tmp_path: Path) -> None:
-    """B92: the clock jumps beyond the lease between the save and the send."""
-    lab = Lab("sync", "memory", tmp_path)
-    saves: list[Record] = []
-
-    class Slow(MemoryLedger):
-        def save(self, record: Record) -> bool:
-            saved = super().save(record)
-            saves.append(record)
-            if len(saves) == 1:
-                lab.clock.at += 31
-            return saved
-
-    ledger = Slow()
-    lab.service.meet("lost_ack")
-    guard = lab.guard(KEYED, ledger=ledger)
-    sent_at: list[float] = []
-
-    def send(arguments: Args, extra: Extra) -> object:
-        sent_at.append(lab.clock.at)
-        (record,) = ledger.list("acme")
-        assert record.lease > lab.clock.at
-        return lab.service.send(arguments, extra)
-
-    guard.done(send=send)
-    assert len(sent_at) == 2
-    assert sent_at[1] > START + 31
-    assert len(lab.service.effects) == 1
 
 
 @every_guard
@@ -260,63 +190,3 @@ def test_three_lost_answers_are_one_record_with_its_sends(make: LabMaker, tmp_pa
     record = lab.only()
     assert (record.state, len(record.sends)) == ("done", 4)
     assert len(lab.service.effects) == 1
-
-
-@every_guard
-def test_an_idempotent_write_is_repeated_until_it_is_answered(
-    make: LabMaker, tmp_path: Path
-) -> None:
-    lab = make(tmp_path)
-    contract = Contract(tool="charge", effect="idempotent")
-    lab.service.meet("lost_ack", "lost")
-    assert lab.guard(contract).done().value == {"id": "ch_2"}
-    assert len(lab.service.requests) == 3
-    assert not lab.guard(contract).done().replayed
-    assert len(lab.service.requests) == 4
-
-
-@every_guard
-@pytest.mark.parametrize("again", ["in the same call", "in a later call"])
-def test_an_idempotent_write_is_not_repeated_over_a_newer_one(
-    make: LabMaker, again: str, tmp_path: Path
-) -> None:
-    lab = make(tmp_path)
-    contract = Contract(tool="charge", effect="idempotent", resource="price")
-    guard, other = lab.guard(contract, policy=Policy(attempts=1)), lab.guard(contract)
-    newer = {**ARGUMENTS, "amount": 6}
-    sent: list[int] = []
-
-    def send(arguments: Args, extra: Extra) -> object:
-        sent.append(arguments["amount"])
-        if again == "in the same call":
-            return Unknown(TimeoutError())
-        lab.clock.sleep(61)
-        return Unknown(TimeoutError())
-
-    if again == "in a later call":
-        guard.unresolved(send=send)
-        other.done(newer)
-    else:
-        lab.clock = lab.service.clock = _Interfering(lab, lambda: other.done(newer))
-        guard = lab.guard(contract)
-    outcome = guard.unresolved(send=send)
-    assert outcome.reason == "nothing_can_tell"
-    assert sent == [5]
-
-
-class _Interfering(HandClock):
-    """Lets something happen in the first long sleep."""
-
-    def __init__(self, lab: Lab, happens: Callable[[], object] | None) -> None:
-        super().__init__()
-        self.lab, self.happens = lab, happens
-
-    def sleep(self, seconds: float) -> None:
-        super().sleep(seconds)
-        happens, self.happens = self.happens, None
-        if happens is not None and self.lab.kind == "sync":
-            happens()
-        elif happens is not None:
-            newest = self.lab.records()[-1]
-            action = replace(about(newest), id="newer", identity=b"another")
-            self.lab.ledger.claim(replace(newest, about=action, owner="o"), None, self.now())

@@ -114,6 +114,20 @@ def test_the_latest_is_the_last_that_ended_not_the_last_that_began(ledger: Opene
     assert name_of(ledger.claim(new(turn="c"), None, at(140))) == name_of(early)
 
 
+def test_what_is_found_to_be_done_is_met_again_however_much_ended_since(
+    ledger: OpenedLedger,
+) -> None:
+    given_up = ended(ledger, new(turn="a"), "abandoned")
+    for turn in ("b", "c", "d"):
+        told = ended(ledger, new(turn=turn))
+        ledger.deliver("acme", name_of(told) or "", turn)
+    assert name_of(ledger.claim(new(turn="z"), None, at(120))) == name_of(told)
+    assert name_of(ledger.claim(new(turn="a"), None, at(120))) == name_of(given_up)
+    assert ledger.save(settled(given_up))
+    for turn in ("a", "z", None):
+        assert name_of(ledger.claim(new(turn=turn), None, at(120))) == name_of(given_up)
+
+
 def test_of_those_that_ended_the_same_turns_latest_comes_first(ledger: OpenedLedger) -> None:
     last: Record | None = None
     names: dict[str | None, str | None] = {}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ledger_suite import BACKENDS, HandClocks, began, new, settled, stored
-from retry_guard_core import Now, Policy, Terms, decide
+from retry_guard_core import Policy, Terms, decide
 from retry_guard_ledgers import OpenedLedger, SQLiteLedger, about
 from retry_guard_ledgers._clock import machine_clocks
 
@@ -17,7 +17,7 @@ Open = Callable[[], OpenedLedger]
 
 def near(earliest: float, latest: float) -> object:
     """These bounds, but for rounding."""
-    return pytest.approx(Now(earliest, latest), rel=0, abs=1e-3)
+    return pytest.approx((earliest, latest), rel=0, abs=1e-3)
 
 
 @pytest.fixture

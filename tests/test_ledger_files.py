@@ -226,6 +226,17 @@ def test_a_full_disk_is_an_error_and_nothing_is_half_written(tmp_path: Path) -> 
     ledger.close()
 
 
+def test_a_database_that_may_grow_no_more_says_that_it_is_full(tmp_path: Path) -> None:
+    ledger = SQLiteLedger(tmp_path / "ledger.db")
+    record = ledger.claim(new(b"1"), None, at(100))
+    db = ledger._sessions._session().connection
+    db.execute("PRAGMA max_page_count = 1").fetchone()
+    with pytest.raises(LedgerError, match="is full: make room on the disk"):
+        ledger.claim(new(b"2", arguments=bytes(20_000)), None, at(100))
+    assert ledger.list() == [record]
+    ledger.close()
+
+
 def test_a_lock_that_lasts_longer_than_the_patience_is_an_error(tmp_path: Path) -> None:
     """B107: nothing was recorded, so nothing is sent."""
     path = tmp_path / "ledger.db"
@@ -343,7 +354,7 @@ def test_commits_are_durable_exactly_where_it_is_promised(tmp_path: Path) -> Non
         db.set_trace_callback(said.append)
         verb()
         db.set_trace_callback(None)
-        writes = [text for text in said if text.startswith(("INSERT", "UPDATE"))]
+        writes = {text for text in said if text.startswith(("INSERT", "UPDATE"))}
         level: int = db.execute("PRAGMA synchronous").fetchone()[0]
         return level, len(writes)
 

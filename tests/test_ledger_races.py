@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,16 @@ from ledger_suite import at, each_ledger, name_of, new, settled, stored
 from retry_guard_ledgers import OpenedLedger, SQLiteLedger, about
 
 ledger = each_ledger
+
+
+@pytest.fixture(autouse=True)
+def threads_take_turns_often() -> Iterator[None]:
+    """Let a race that there is be lost."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
 
 WORKERS = Path(__file__).with_name("ledger_workers.py")
 

@@ -72,7 +72,8 @@ class Caller:
         self.step: Step | None = next(self.engine)
         self.record, self.end = self.call, None
         self.flight: End | None = None
-        self.ready, self.claims, self.asked, self.delivered = world.now, 0, 0, False
+        self.ready, self.claims, self.keys, self.asked = world.now, 0, 0, 0
+        self.delivered = False
         self.stopped = self.suspended = False
 
     @property
@@ -88,7 +89,8 @@ class Caller:
     def state(self) -> tuple[Hashable, ...]:
         """All that the future depends on, but for the engine."""
         flags = (self.stopped, self.suspended, self.delivered)
-        return (self.record, self.end, self.flight, self.ready, self.claims, self.asked, *flags)
+        counts = (self.claims, self.keys, self.asked)
+        return self.record, self.end, self.flight, self.ready, *counts, *flags
 
     def go(self) -> None:
         """Take one turn: perform the pending step, up to the next that others could notice."""
@@ -164,7 +166,8 @@ class Caller:
     def keyed(self, record: Record) -> Record:
         if not self.terms.keyed or record.key is not None:
             return record
-        return replace(record, key=f"{about(record).id}/{record.generation}")
+        self.keys += 1
+        return replace(record, key=f"{self.name}/{self.keys}")
 
     def saved(self, record: Record, *, hold: bool) -> tuple[Record, bool]:
         now = self.world.now

@@ -110,19 +110,13 @@ def all_terms(effect: Any) -> Iterator[tuple[Terms, str | None]]:  # noqa: ANN40
 
 
 def all_records(key: str | None) -> Iterator[Record]:
-    """Every kind of record: looks, attempts and fresh sends left or not, operator's answers."""
-    for (seen, read_at), tries, fresh, (answer, asked_at) in product(
-        LOOKS, (0, POLICY.attempts), (0, POLICY.fresh_sends), ANSWERS
-    ):
-        yield record(
-            key=key,
-            seen=seen,
-            read_at=read_at,
-            tries=tries,
-            fresh=fresh,
-            answer=answer,
-            asked_at=asked_at,
-        )
+    """Every kind of record: looks, re-issues and fresh sends left or not, operator's answers."""
+    for (seen, read_at), (answer, asked_at) in product(LOOKS, ANSWERS):
+        spent = (0, POLICY.attempts) if seen is None else (0,)
+        fresh = (0, POLICY.fresh_sends) if seen == "absent" else (0,)
+        facts = {"key": key, "seen": seen, "read_at": read_at, "answer": answer}
+        for tries, sent in product(spent, fresh):
+            yield record(**facts, asked_at=asked_at, tries=tries, fresh=sent)
 
 
 def record(**facts: Any) -> Record:  # noqa: ANN401 - any field of a record

@@ -18,8 +18,8 @@ class About(NamedTuple):
 
 def about(record: Record) -> About:
     """Return what this ledger keeps beside a record."""
-    assert isinstance(record.about, About)
-    return record.about
+    named: About = record.about
+    return named
 
 
 def same_action(record: Record, claim: Record) -> bool:

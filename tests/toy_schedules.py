@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, replace
+from math import inf
 from operator import itemgetter
 from types import GeneratorType
 from typing import NamedTuple
@@ -44,7 +45,7 @@ class Game:
 
     def copy(self) -> "Game":
         """The same state, once more."""
-        world, ledger = self.world.copy(), ToyLedger()
+        world, ledger = self.world.copy(), type(self.ledger)()
         ledger.records = dict(self.ledger.records)
         callers = [caller.copy(world, ledger) for caller in self.callers]
         game = replace(self, world=world, ledger=ledger, callers=callers)
@@ -158,7 +159,8 @@ def twice_sent(game: Game) -> Iterator[str]:
         if len(sends_that_ran(game, actions)) > 1:
             yield f"turn {turn} took effect twice"
     for effect in game.world.effects:
-        if effect.arguments != about(game.ledger.records[effect.action]).arguments:
+        made_by = game.ledger.records.get(effect.action)
+        if made_by is not None and effect.arguments != about(made_by).arguments:
             yield f"{effect.action} was sent with other arguments than were recorded"
 
 
@@ -208,11 +210,11 @@ def recover(game: Game, newcomer: Callable[[str], Caller]) -> list[str]:
 
 
 def answer(game: Game, action: str) -> None:
-    """An operator who looked into the service says what happened."""
+    """An operator who fenced the service off and then looked into it says what happened."""
     record = game.ledger.records[action]
     made = [effect.value for effect in game.world.effects if effect.action == action]
     if made:
         record = replace(record, state="done", value=made[0], settled_at=game.world.now)
     else:
-        record = replace(record, answer="did_not_happen", asked_at=game.world.now)
+        record = replace(record, answer="did_not_happen", asked_at=inf)
     game.ledger.put(record)

@@ -83,6 +83,10 @@ class World:
             self.keys[request.key] = effect
         return effect
 
+    def foreign(self, at: float) -> None:
+        """Let somebody else make an equal effect then."""
+        self.late.append(Request(at, "foreign", None, 0, ""))
+
     def send(self, action: str, key: str | None, arguments: str) -> End:
         """Let a request leave now; return the answer that will come."""
         outcome = self.script[self.sends] if self.sends < len(self.script) else "ok"

@@ -33,6 +33,11 @@ CREATE TABLE answers (
 CREATE TABLE former_keys (
   scope TEXT, key TEXT, seq INTEGER, PRIMARY KEY (scope, key, seq)
 ) WITHOUT ROWID;
+CREATE TRIGGER only_first BEFORE INSERT ON records
+WHEN new.near AND EXISTS (SELECT 1 FROM records AS met
+  WHERE met.scope = new.scope AND met.identity = new.identity AND met.near = 1) BEGIN
+  SELECT RAISE(IGNORE);
+END;
 CREATE TRIGGER keep_key AFTER UPDATE OF key ON records
 WHEN old.key IS NOT NULL AND old.key IS NOT new.key BEGIN
   INSERT OR IGNORE INTO former_keys VALUES (old.scope, old.key, old.seq);

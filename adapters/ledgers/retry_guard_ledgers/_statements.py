@@ -13,10 +13,11 @@ _NAMED = "scope = ?1 AND id = ?2"
 _NEAR = "scope = ?1 AND identity = ?2 AND near = 1"
 
 INSERT = (
-    f"INSERT INTO records ({', '.join(COLUMNS)}) "
-    f"SELECT {', '.join(f'?{place}' for place in range(1, len(COLUMNS) + 1))}"
+    f"INSERT INTO records (near, {', '.join(COLUMNS)}) "
+    f"VALUES (1, {', '.join(f'?{place}' for place in range(1, len(COLUMNS) + 1))})"
 )
-INSERT_FIRST = f"{INSERT} WHERE NOT EXISTS (SELECT 1 FROM records WHERE {_NEAR})"
+INSERT_NEXT = INSERT.replace("VALUES (1,", "VALUES (0,")
+ENTER = f"UPDATE records SET near = 1 WHERE {_NAMED}"
 
 # What `stored_row` binds: scope and id, the status (state and owner come first), the rest.
 _STATUS = ", ".join(f"{column} = ?{place}" for place, column in enumerate(STATUS, 3))

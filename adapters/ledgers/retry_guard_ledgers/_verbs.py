@@ -28,7 +28,7 @@ def transaction(db: sqlite3.Connection) -> Generator[None]:
 
 def claim(db: sqlite3.Connection, record: Record, after: Record | None, now: Now) -> Record:
     """Return the record that counts; see `Ledger.claim`."""
-    if after is None and db.execute(sql.INSERT_FIRST, whole(record)).rowcount == 1:
+    if after is None and db.execute(sql.INSERT, whole(record)).rowcount == 1:
         return record
     counts = _counts(db, record)
     if counts is not None and _answers(counts, after, now):
@@ -43,8 +43,10 @@ def claim(db: sqlite3.Connection, record: Record, after: Record | None, now: Now
             return taken
         if counts is not None:
             db.execute(sql.USE_UP, (about(counts).scope, about(counts).id))
-            db.execute(sql.LEAVE, (about(record).scope, about(record).identity))
-        db.execute(sql.INSERT, whole(record))
+        action = about(record)
+        db.execute(sql.LEAVE, (action.scope, action.identity))
+        db.execute(sql.INSERT_NEXT, whole(record))
+        db.execute(sql.ENTER, (action.scope, action.id))
         return record
 
 

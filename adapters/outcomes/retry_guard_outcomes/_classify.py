@@ -1,5 +1,8 @@
 """The one question that this package answers."""
 
+import json
+from dataclasses import replace
+
 from retry_guard_outcomes import _http, _mcp
 from retry_guard_outcomes._ends import Done, NotExecuted, Unknown
 from retry_guard_outcomes._errors import of_exception
@@ -23,6 +26,22 @@ def classify(outcome: object) -> Done | NotExecuted | Unknown:
     if isinstance(outcome, BaseException):
         return of_exception(outcome)
     return _of_value(outcome)
+
+
+def classify_body(outcome: object) -> Done | NotExecuted | Unknown:
+    """Return the same, but where an HTTP answer is done, the value is its body.
+
+    That is the parsed JSON, or else the text: unlike a response object, a ledger can keep it and
+    give it to an equal call. So let `send` return the response, whose status says what happened.
+    """
+    end = classify(outcome)
+    if not isinstance(end, Done) or RESPONSES.isdisjoint(names(type(end.value))):
+        return end
+    text = _http.body_of(end.value)
+    try:
+        return replace(end, value=json.loads(text))
+    except ValueError:
+        return replace(end, value=text)
 
 
 def _of_value(value: object) -> Done | NotExecuted | Unknown:

@@ -49,7 +49,6 @@ class Driver(Performer):
                 try:
                     reply = await self.perform(step)
                 except BaseException as error:  # noqa: BLE001 - the core releases, and re-raises
-                    self.stopping = True
                     step = engine.throw(error)
                 else:
                     step = engine.send(reply)

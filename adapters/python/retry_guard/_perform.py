@@ -18,7 +18,7 @@ class Performer:
     def __init__(self, call: Call, site: Site, hands: Hands) -> None:
         """Prepare; nothing is claimed yet."""
         self.call, self.site, self.hands = call, site, hands
-        self.record, self.last, self.sent, self.stopping = call.draft, NOTHING, False, False
+        self.record, self.last, self.sent = call.draft, NOTHING, False
 
     async def perform(self, step: Step) -> Reply:
         """Carry out one step. Raises what stopped the call, unless it only has to be recorded."""
@@ -58,7 +58,7 @@ class Performer:
         self.last, now = NOTHING, self.site.clock.now()
         draft = self.call.stamped(draft, now, self.site)
         record: Record = await self.hands.ledger(self._taken, draft, after, now)
-        return self.reply(record if record.ended is None else await self._marked(record))
+        return self.reply(record)
 
     def _taken(self, *claim: Any) -> Record:
         record = self.site.ledger.claim(*claim)
@@ -88,8 +88,8 @@ class Performer:
         try:
             ok: bool = await self.hands.ledger(self._kept, record, hold)
         except LedgerError:
-            # Nothing may be sent after this, nor may what failed hide why the call stops.
-            if not self.stopping and (hold or record.state == "not_executed"):
+            # The core would claim anew, and then might send what no record shows.
+            if hold or record.state == "not_executed":
                 raise
             ok = False
         return self.reply(record, ok)
