@@ -13,7 +13,7 @@ def main() -> int:
     """Measure everything; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="exit 1 if a target is missed")
-    parser.add_argument("--rounds", type=int, default=40, help="rounds of each (default 40)")
+    parser.add_argument("--rounds", type=int, default=200, help="rounds of each (default 200)")
     given = parser.parse_args()
     met = True
     for result in ledger.measure(given.rounds):

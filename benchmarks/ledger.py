@@ -24,7 +24,7 @@ from retry_guard_ledgers._rows import whole
 from retry_guard_ledgers._statements import INSERT
 from retry_guard_outcomes import classify
 
-CALLS = 50  # in one round
+CALLS = 10  # in one round: few, so that most rounds run without a pause
 TRACED = 200  # calls under strace
 SMALL, LARGE = 1_000, 100_000
 RARE, OFTEN = 10, 10_000
@@ -175,6 +175,7 @@ def filled(path: Path, records: Iterable[Record]) -> SQLiteLedger:
             (DONE, seq),
         )
     db.execute("COMMIT")
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     db.close()
     return kept
 

@@ -13,9 +13,7 @@ POLICY = Policy(attempts=1, fresh_sends=1)
 TERMS = {
     "none": Terms(tool="t", bound=10.0),
     "key": Terms(tool="t", keyed=True, retention=900.0, bound=10.0),
-    "stored_errors": Terms(
-        tool="t", keyed=True, retention=900.0, bound=10.0, errors_stored=True
-    ),
+    "stored_errors": Terms(tool="t", keyed=True, retention=900.0, bound=10.0, errors_stored=True),
     "read": Terms(tool="t", read_back=True, conclusive=True, bound=10.0, lag=2.0),
     "key_and_read": Terms(
         tool="t", keyed=True, retention=900.0, read_back=True, conclusive=True, bound=10.0

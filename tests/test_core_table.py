@@ -221,7 +221,7 @@ def test_a_clock_that_was_moved_never_makes_a_key_last_longer() -> None:
             assert decide(terms, known, moved, POLICY).act != "reissue", (facts, moved)
 
 
-@pytest.mark.parametrize("ahead", [0.5, 3_600.0, 9e9])
+@pytest.mark.parametrize("ahead", [20.0, 3_600.0, 9e9])
 def test_what_was_noted_in_the_future_is_no_proof_yet(ahead: float) -> None:
     """An operator or a look whose clock ran ahead: both count once that time has come."""
     terms = Terms(tool="t", read_back=True, conclusive=True, lag=LAG, bound=BOUND)

@@ -137,7 +137,6 @@ def test_after_again_a_refusal_does_not_say_that_nothing_ran(
 def test_what_was_abandoned_stays_refused_in_its_turn_and_starts_anew_in_a_later_one(
     make: LabMaker, tmp_path: Path
 ) -> None:
-    """B10: a rejected action is terminal."""
     lab = make(tmp_path)
     lab.service.meet("lost_ack")
     guard = lab.guard(PLAIN, ask=Operator(Answer("abandon")))

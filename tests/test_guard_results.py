@@ -29,7 +29,7 @@ from retry_guard_contracts import Proof
     ],
 )
 def test_a_replay_is_the_tools_own_result(make: LabMaker, value: object, tmp_path: Path) -> None:
-    """B84, B135, B53: the same shape, a success, and the mark of the replay beside it."""
+    """B84, B135: the same shape, a success, and the mark of the replay beside it."""
     lab = make(tmp_path)
     first = lab.guard(PLAIN).done(send=gives(value))
     again = lab.guard(PLAIN, ledger=lab.open()).done()
@@ -114,6 +114,12 @@ def test_the_second_caller_of_a_refusal_gets_its_text(make: LabMaker, tmp_path: 
     record = lab.only()
     assert isinstance(record.value, bytes)
     assert b"ConnectionRefusedError: nobody listens" in record.value
+    lab.guard(Contract(tool="refund")).not_executed(tool="refund", send=_oddly_refused)
+    assert lab.records()[-1].value == b'"ConnectionRefusedError"'
+
+
+def _oddly_refused(arguments: Args, extra: Extra) -> None:
+    raise ConnectionRefusedError("\ud800")
 
 
 def _refused(arguments: Args, extra: Extra) -> None:

@@ -67,7 +67,7 @@ def vanish(lab: Lab, contract: Contract) -> None:
 def test_a_holder_that_vanished_is_waited_for_and_then_investigated(
     make: LabMaker, tmp_path: Path
 ) -> None:
-    """B61, B62, B115, B117, B72: an expired lease is an unknown, and never free to run."""
+    """B61, B62, B115, B117: an expired lease is an unknown, and never free to run."""
     lab = make(tmp_path)
     vanish(lab, PLAIN)
     early = lab.guard(PLAIN, policy=Policy(deadline=5.0)).unresolved()
@@ -84,7 +84,7 @@ def test_a_holder_that_vanished_is_waited_for_and_then_investigated(
 def test_with_a_key_the_next_caller_carries_on_for_one_that_vanished(
     make: LabMaker, tmp_path: Path
 ) -> None:
-    """B78, B114: kill after the effect, restart."""
+    """B78: kill after the effect, restart."""
     lab = make(tmp_path)
     vanish(lab, KEYED)
     lab.clock.sleep(31)
@@ -167,7 +167,7 @@ def test_the_order_of_fields_and_the_spelling_of_numbers_never_count(
 def test_a_task_that_is_tried_again_from_its_top_replays_what_it_did(
     make: LabMaker, tmp_path: Path
 ) -> None:
-    """B9, B122, B42, B4: pay, then a step that fails; the whole is run again."""
+    """B9, B122, B42: pay, then a step that fails; the whole is run again."""
     lab = make(tmp_path)
     tries = list[int]()
 

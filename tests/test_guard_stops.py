@@ -1,10 +1,10 @@
-"""Interrupts and cancellations, at each place where they can meet a call. B111, B113, B30, B58."""
+"""Interrupts and cancellations, at each place where they can meet a call."""
 
 import asyncio
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -16,13 +16,15 @@ from guards import (
     Args,
     Extra,
     Flaky,
+    HandClock,
     Lab,
     LabMaker,
+    Operator,
     Send,
     every_guard,
 )
-from retry_guard import AsyncGuard, Guard
-from retry_guard_core import Record
+from retry_guard import AsyncGuard, Guard, Policy
+from retry_guard_core import Now, Record
 from retry_guard_ledgers import Ledger, SQLiteLedger
 from retry_guard_outcomes import classify
 
@@ -63,6 +65,78 @@ def test_an_interrupt_before_the_send_releases_the_claim(
     assert lab.service.requests == []
     assert lab.only().state == "not_executed"
     assert lab.guard(PLAIN).done().value == {"id": "ch_1"}
+
+
+@pytest.mark.parametrize("store", ["memory", "sqlite"])
+def test_an_interrupt_is_obeyed_though_the_ledger_fails_at_that_moment(
+    store: str, tmp_path: Path
+) -> None:
+    lab = Lab("sync", store, tmp_path)
+    flaky = Flaky(lab.ledger)
+
+    def stop_then_fail(verb: str, given: tuple[object, ...]) -> bool:
+        if flaky.calls == ["claim"]:
+            raise KeyboardInterrupt
+        return True
+
+    flaky.failing = stop_then_fail
+    with pytest.raises(KeyboardInterrupt):
+        lab.guard(PLAIN, ledger=flaky).call()
+    assert lab.service.requests == []
+
+
+class StoppingClock(HandClock):
+    """Interrupts whoever looks at it for the nth time."""
+
+    looks = 0
+
+    def __init__(self, stop_at: int) -> None:
+        super().__init__()
+        self.stop_at = stop_at
+
+    def now(self) -> Now:
+        self.looks += 1
+        if self.looks == self.stop_at:
+            raise KeyboardInterrupt
+        return super().now()
+
+
+@pytest.mark.parametrize("look", range(1, 9))
+def test_an_interrupt_between_the_steps_never_leads_to_a_second_send(
+    look: int, tmp_path: Path
+) -> None:
+    lab = Lab("sync", "memory", tmp_path)
+    clock = StoppingClock(look)
+    try:
+        lab.guard(PLAIN, clock=clock).call()
+    except KeyboardInterrupt:
+        assert lab.service.requests or look <= 4
+    sent, states = len(lab.service.requests), [record.state for record in lab.records()]
+    if look == 4:  # the last look before the send
+        assert states == ["not_executed"]
+    clock.stop_at, clock.at = 0, clock.at + 31
+    outcome = lab.guard(PLAIN, clock=clock).call()
+    assert len(lab.service.requests) <= 1
+    if states in ([], ["not_executed"]):
+        assert (sent, outcome.unwrap()) == (0, {"id": "ch_1"})
+
+
+@pytest.mark.parametrize("store", ["memory", "sqlite"])
+def test_a_call_that_is_interrupted_as_it_takes_over_asks_and_reads_nothing(
+    store: str, tmp_path: Path
+) -> None:
+    lab = Lab("sync", store, tmp_path)
+    lab.service.meet("lost_ack", "lost_ack")
+    operator, other = Operator(), {**ARGUMENTS, "amount": 6}
+    lab.guard(PLAIN).unresolved()
+    lab.guard(READABLE, policy=Policy(deadline=0.5)).unresolved(other)
+    lab.clock.sleep(1)
+    for contract, given in ((PLAIN, ARGUMENTS), (READABLE, other)):
+        stopping = Stopping(lab.ledger, "claim", "after")
+        with pytest.raises(KeyboardInterrupt):
+            lab.guard(contract, ledger=stopping, ask=operator).call(given)
+    assert (operator.asked, lab.service.reads, len(lab.service.requests)) == ([], 0, 2)
+    assert all(record.lease <= lab.clock.at for record in lab.records())
 
 
 @every_guard
@@ -164,19 +238,22 @@ async def cancelled_at(
     assert task.cancelled()
 
 
+@pytest.mark.parametrize("mode", ["guard", "observe"])
 @pytest.mark.parametrize(
     ("verb", "arguments"), [("claim", ARGUMENTS), ("find", {**ARGUMENTS, "key": "K"})]
 )
 async def test_a_cancellation_before_the_send_releases_the_claim(
-    verb: str, arguments: dict[str, Any], tmp_path: Path
+    verb: str, arguments: Args, mode: Literal["guard", "observe"], tmp_path: Path
 ) -> None:
+    """B111."""
     sent: list[dict[str, Any]] = []
 
     async def send(arguments: Args, extra: Extra) -> str:
         sent.append(arguments)
         return "ok"
 
-    guard = AsyncGuard(SQLiteLedger(tmp_path / "guard.db"), [KEYED], classify=classify)
+    ledger = SQLiteLedger(tmp_path / "guard.db")
+    guard = AsyncGuard(ledger, [KEYED], classify=classify, mode=mode)
     await cancelled_at(verb, guard, send, arguments)
     assert sent == []
     outcome = await guard.call("charge", arguments, send=send, scope="acme", turn="t1")
@@ -231,6 +308,18 @@ async def test_a_cancellation_during_the_send_leaves_the_outcome_unknown(
     second = await guard.call("charge", ARGUMENTS, send=send, scope="acme", turn="t1")
     assert type(second).__name__ == "Unresolved"
     assert len(lab.service.effects) == 1
+
+
+async def test_a_cancellation_is_obeyed_though_the_key_is_refused(tmp_path: Path) -> None:
+    lab = Lab("async", "sqlite", tmp_path)
+    lab.service.meet("lost", times=5)
+    lost = Guard(lab.ledger, [KEYED], classify=classify, clock=lab.clock)
+    given = {**ARGUMENTS, "key": "K"}
+    lost.call("charge", given, send=lab.service.send, scope="acme", turn="t1")
+    guard = lab.guard(KEYED).guard
+    assert isinstance(guard, AsyncGuard)
+    await cancelled_at("find", guard, lab.service.send, {**given, "amount": 99})
+    assert len(lab.service.requests) == 5
 
 
 async def test_a_time_out_around_a_call_is_a_time_out(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from retry_guard_ledgers import about
 def test_a_repeat_in_its_turn_replays_the_first_result(
     make: LabMaker, again: dict[str, Any], tmp_path: Path
 ) -> None:
-    """B22, B20, B12, B39, B42, B121, B122, B123, B125, B127: whatever the call id is."""
+    """B22, B20, B12, B39, B42, B122, B123, B125, B127: whatever the call id is."""
     lab = make(tmp_path)
     lab.guard(PLAIN).done(call_id="c1")
     for _ in range(3):
@@ -34,7 +34,7 @@ def test_a_repeat_in_its_turn_replays_the_first_result(
 
 @every_guard
 def test_a_delivered_result_is_replayed_in_no_later_turn(make: LabMaker, tmp_path: Path) -> None:
-    """B5, B8, B124: a new intent is a new action, and soon after the first it says so."""
+    """B124: a new intent is a new action, and soon after the first it says so."""
     lab = make(tmp_path)
     guard = lab.guard(PLAIN)
     guard.done(turn="t1")

@@ -124,8 +124,8 @@ def test_what_is_found_to_be_done_is_met_again_however_much_ended_since(
     assert name_of(ledger.claim(new(turn="z"), None, at(120))) == name_of(told)
     assert name_of(ledger.claim(new(turn="a"), None, at(120))) == name_of(given_up)
     assert ledger.save(settled(given_up))
-    for turn in ("a", "z", None):
-        assert name_of(ledger.claim(new(turn=turn), None, at(120))) == name_of(given_up)
+    for later in ("a", "z", None):
+        assert name_of(ledger.claim(new(turn=later), None, at(120))) == name_of(given_up)
 
 
 def test_of_those_that_ended_the_same_turns_latest_comes_first(ledger: OpenedLedger) -> None:

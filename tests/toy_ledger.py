@@ -56,7 +56,9 @@ class ToyLedger:
             if record.state == "open":
                 out = record.lease < now.earliest
                 return self.put(take_over(record, new)) if out else record
-        near = [r for r in mine if answered(r, new.turn) or (r.state, r.delivered) == ("done", False)]
+        near = [
+            r for r in mine if answered(r, new.turn) or (r.state, r.delivered) == ("done", False)
+        ]
         for record in (near or mine)[-1:]:
             if after is None or about(record).id != about(after).id:
                 return replace(record, turn=new.turn) if answered(record, new.turn) else record

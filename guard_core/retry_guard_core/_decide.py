@@ -44,17 +44,17 @@ def decide(terms: Terms, record: Record, now: Now, policy: Policy) -> Verdict:
     | `noted` | a row above but the first would escalate, and an operator answered \
       `did_not_happen` before last send + bound | **escalate** again then |
     """
-    seen, note = record.seen, record.answer == "did_not_happen"
+    seen, note, read_at = record.seen, record.answer == "did_not_happen", record.read_at or 0.0
     end = record.lease if record.ended is None else record.ended
-    read_at = now.earliest if record.read_at is None else record.read_at
+    asked = inf if record.asked_at == inf else min(record.asked_at or 0, now.earliest)
     quiet, left = now.earliest - end, policy.deadline - (now.latest - record.claimed)
     pause = max(min(policy.backoff * 2 ** min(record.tries, 99), policy.backoff_limit) - quiet, 0)
     in_time = 0 <= now.latest - record.sends[0] <= _key_window(terms, record, policy) - pause
     again = seen is None and record.tries < policy.attempts
     decisive = terms.bound + terms.lag if terms.conclusive else inf
-    proven = seen == "absent" and read_at - end >= decisive
+    proven = seen == "absent" and min(read_at, now.earliest) - end >= decisive
     look = min(max(read_at - end, policy.backoff), policy.backoff_limit) - (now.earliest - read_at)
-    cleared = record.answer == "again" or (note and (record.asked_at or 0) - end >= terms.bound)
+    cleared = record.answer == "again" or (note and asked - end >= terms.bound)
     rows = (
         (record.tool != terms.tool, Verdict("other_tool", "escalate")),
         (cleared, Verdict("cleared", "send")),
@@ -77,6 +77,6 @@ def decide(terms: Terms, record: Record, now: Now, policy: Policy) -> Verdict:
 def _key_window(terms: Terms, record: Record, policy: Policy) -> float:
     """Seconds after the first send within which a re-issue may begin."""
     if terms.retention is None:
-        return 300.0 if record.claimed - record.sends[0] <= policy.skew else -inf
+        return 300.0 if record.claimed - record.sends[0] <= policy.poll else -inf
     margin = terms.bound + policy.send_timeout + policy.skew
     return terms.retention - margin if margin < inf else terms.retention / 2

@@ -79,7 +79,7 @@ def _pursue(record: Record, now: Now, terms: Terms, policy: Policy) -> Generator
         while record.state == "open" and not reason:
             if record.ended is None:
                 now, record, _, end = yield Step("send", record)
-                record = _absorb(replace(record, ended=now.latest), end, terms)
+                record = _absorb(record, end, terms, now.latest)
                 continue
             row, act, wait = decide(terms, record, now, policy)
             left = policy.deadline - (now.latest - record.claimed)
@@ -120,14 +120,14 @@ def _again(record: Record, row: str, now: Now) -> Record:
     return replace(record, sends=(*record.sends, now.earliest))
 
 
-def _absorb(record: Record, end: End, terms: Terms) -> Record:
+def _absorb(record: Record, end: End, terms: Terms, ended: float) -> Record:
     """What the end of a send proves about the whole action."""
     others, stored = record.sends[:-1], terms.errors_stored and not record.generation and record.key
     if end.kind == "done" and (end.note != "ignored" or not others):
-        return replace(record, state="done", value=end.value)
+        return replace(record, state="done", value=end.value, ended=ended)
     if end.kind == "not_executed" and (not others or (end.note == "rejected" and stored)):
-        return replace(record, state="not_executed", value=end.value)
+        return replace(record, state="not_executed", value=end.value, ended=ended)
     seen = {"ignored": "ignored", "exists": "reported"}.get(end.note)
     sends = others if end.kind == "not_executed" else record.sends
     tries = max(record.tries - (end.note == "in_progress"), 0)
-    return replace(record, sends=sends, tries=tries, seen=seen, value=end.value)
+    return replace(record, sends=sends, tries=tries, seen=seen, value=end.value, ended=ended)

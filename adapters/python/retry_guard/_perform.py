@@ -36,7 +36,6 @@ class Performer:
                 await self.hands.sleep(self.site.clock, step.wait + TICK)
                 return self.reply(await self._marked(record))
             case "read":
-                self.last = NOTHING
                 return self.reply(await look(self.call, record, self.site, self.hands))
             case "ask":
                 self.last = NOTHING
@@ -55,7 +54,7 @@ class Performer:
         return self.site.clock.now()
 
     async def _claim(self, draft: Record, after: Record | None) -> Reply:
-        self.last, now = NOTHING, self.site.clock.now()
+        now = self.site.clock.now()
         draft = self.call.stamped(draft, now, self.site)
         record: Record = await self.hands.ledger(self._taken, draft, after, now)
         return self.reply(record)
