@@ -89,6 +89,13 @@ def test_a_failing_hand_over_note_is_told_too(make: LabMaker, tmp_path: Path) ->
     assert guard.done().warning is not None
     assert guard.done().replayed
     assert len(lab.service.requests) == 1
+    flaky.down = set()
+    guard.done({"n": 1}, turn="t1")
+    flaky.down = {"deliver"}
+    second = guard.done({"n": 1}, turn="t2")
+    assert second.warning is not None
+    assert "shortly before" in second.warning
+    assert "could not take it" in second.warning
 
 
 @every_guard

@@ -6,6 +6,7 @@ from typing import Any
 from guards import ARGUMENTS, KEYED, START, Args, Extra, LabMaker, Subject, every_guard
 from retry_guard import Unknown
 from retry_guard_contracts import Contract, Key
+from retry_guard_ledgers import about
 
 
 def forms(
@@ -26,6 +27,7 @@ def test_a_callers_own_key_is_kept_and_names_one_action_in_any_turn(
     lab = make(tmp_path)
     guard, mine = lab.guard(KEYED), {**ARGUMENTS, "key": "K"}
     assert forms(guard, mine) == ("Done", "K")
+    assert b"K" not in about(lab.only()).arguments
     for turn in ("t1", "t2", None):
         assert guard.done({**mine, "key": "K"}, turn=turn).replayed
     assert guard.done({**ARGUMENTS, "key": "other"}, turn="t1").replayed

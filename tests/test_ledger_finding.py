@@ -1,12 +1,15 @@
 """Finding, listing and pruning: the other verbs of a ledger."""
 
+import sqlite3
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ledger_suite import at, began, each_ledger, ended, name_of, named, new, settled, stored
-from retry_guard_ledgers import OpenedLedger, about
+from retry_guard_ledgers import OpenedLedger, SQLiteLedger, about
+from retry_guard_ledgers._places import Places
 
 ledger = each_ledger
 
@@ -129,3 +132,42 @@ def test_closing_twice_does_nothing(ledger: OpenedLedger) -> None:
     began(ledger, new())
     ledger.close()
     ledger.close()
+
+
+def test_records_that_a_process_never_met_are_found_by_every_verb(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    first = SQLiteLedger(path)
+    records = [began(first, new(bytes([place]))) for place in range(4)]
+    one, two, three, four = records
+
+    def stranger() -> SQLiteLedger:
+        return SQLiteLedger(path)
+
+    assert [stranger().get("acme", about(record).id) for record in records] == records
+    assert stranger().get("other", about(one).id) is None
+    assert stranger().save(settled(one)) is True
+    stranger().deliver("acme", about(one).id, "turn-9")
+    assert stored(first, one).delivered is True
+    assert stranger().claim(new(bytes([0]), turn="turn-9"), None, at(120)).turn == "turn-9"
+    stranger().renew([two], 700.0)
+    assert stored(first, two).lease == 700.0
+    assert stranger().newer("acme", two) is True
+    assert stranger().newer("acme", four) is False
+    assert stranger().resolve("acme", about(three).id, "again", now=at(500)).answer == "again"
+    assert stranger().save(settled(new())) is False
+
+
+def test_the_rows_of_the_latest_records_are_known_and_the_oldest_forgotten() -> None:
+    places, db = Places(), sqlite3.connect(":memory:")
+    db.execute("CREATE TABLE records (seq INTEGER PRIMARY KEY, scope, id)")
+    for row in range(1, 25_001):
+        places.remember("acme", f"{row}", row)
+    assert [places.row(db, "acme", name) for name in ("25000", "15001", "1")] == [
+        25_000,
+        15_001,
+        None,
+    ]
+    db.execute("INSERT INTO records VALUES (7, 'acme', '1')")
+    assert places.row(db, "acme", "1") == 7
+    assert places.row(db, "other", "1") is None
+    db.close()

@@ -1,6 +1,7 @@
 """How a record stands in a row of the table `records`."""
 
 import json
+from collections.abc import Sequence
 from json.encoder import encode_basestring_ascii as quoted
 from typing import Any
 
@@ -70,7 +71,7 @@ def whole(record: Record) -> Row:
     return _fixed(record, action) + changing(record, action)
 
 
-def record_of(row: Row) -> Record:
+def record_of(row: Sequence[Any]) -> Record:
     """Return the record that stands in a row."""
     values = dict(zip(COLUMNS, row, strict=True))
     action = Action(

@@ -22,7 +22,6 @@ CREATE TABLE records (
   contract TEXT NOT NULL, scheme INTEGER NOT NULL, value BLOB, arguments BLOB NOT NULL,
   CHECK ((n = 0) = (state = 'open'))
 );
-CREATE UNIQUE INDEX by_id ON records (id, scope);
 CREATE UNIQUE INDEX one_open ON records (scope, identity, n) WHERE near = 1;
 CREATE INDEX by_turn ON records (scope, identity, turn) WHERE near = 0 AND turn IS NOT NULL;
 CREATE INDEX by_key ON records (scope, key) WHERE key IS NOT NULL;

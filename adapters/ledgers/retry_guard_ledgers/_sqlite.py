@@ -11,6 +11,7 @@ from retry_guard_ledgers._clock import Clocks, Timekeeper, machine_clocks
 from retry_guard_ledgers._files import exists, make, whole_path
 from retry_guard_ledgers._health import health
 from retry_guard_ledgers._network import network_file_system
+from retry_guard_ledgers._places import Places
 from retry_guard_ledgers._protocol import Answer
 from retry_guard_ledgers._rules import KEEP_RESULT, Finding, check
 from retry_guard_ledgers._sessions import Level, Options, Sessions
@@ -59,6 +60,7 @@ class SQLiteLedger:
         self._sessions = Sessions(self.path, options)
         if self._sessions.journal != "wal":
             _log.warning(_SLOW, self.path, network or "a file system without shared memory")
+        self._places = Places()
         self.secret: bytes = self._sessions.run("normal", _verbs.secret)
         self._time = Timekeeper(clocks or machine_clocks())
         self._agree()
@@ -78,25 +80,25 @@ class SQLiteLedger:
         check(record)
         if self._time.clocks.steady() - self._agreed > LOOK_AGAIN:
             self._agree()
-        return self._sessions.run("full", _verbs.claim, record, after, now)
+        return self._sessions.run("full", _verbs.claim, self._places, record, after, now)
 
     def save(self, record: Record) -> bool:
         """Store it if it may be; see `Ledger.save`."""
         check(record)
         level: Level = "full" if record.state == "open" else "normal"
-        return self._sessions.run(level, _verbs.save, record)
+        return self._sessions.run(level, _verbs.save, self._places, record)
 
     def deliver(self, scope: str, action: str, turn: str | None) -> None:
         """Note that a caller of this turn has the result."""
-        self._sessions.run("normal", _verbs.deliver, scope, action, turn)
+        self._sessions.run("normal", _verbs.deliver, self._places, scope, action, turn)
 
     def renew(self, records: builtins.list[Record], lease: float) -> None:
         """Move the leases of open records that their owners still hold."""
-        self._sessions.run("normal", _verbs.renew, records, lease)
+        self._sessions.run("normal", _verbs.renew, self._places, records, lease)
 
     def get(self, scope: str, action: str) -> Record | None:
         """Return one record by its id."""
-        return self._sessions.run("normal", _verbs.get, scope, action)
+        return self._sessions.run("normal", _verbs.get, self._places, scope, action)
 
     def find(
         self, scope: str, *, key: str | None = None, effect_id: str | None = None
@@ -106,7 +108,7 @@ class SQLiteLedger:
 
     def newer(self, scope: str, record: Record) -> bool:
         """Whether another write to the record's resource was recorded after it."""
-        return self._sessions.run("normal", _verbs.newer, scope, record)
+        return self._sessions.run("normal", _verbs.newer, self._places, scope, record)
 
     def list(
         self, scope: str | None = None, state: str | None = None, older_than: float | None = None
@@ -125,7 +127,9 @@ class SQLiteLedger:
         final: bool = False,
     ) -> Record:
         """Store an operator's answer; see `Ledger.resolve`."""
-        return self._sessions.run("full", _verbs.resolve, scope, action, answer, now, value, final)
+        return self._sessions.run(
+            "full", _verbs.resolve, self._places, scope, action, answer, now, value, final
+        )
 
     def prune(self, now: Now, keep_result: float = KEEP_RESULT) -> int:
         """Drop results that a caller had and that are older than so many seconds.

@@ -9,7 +9,7 @@ from retry_guard_ledgers._protocol import about
 from retry_guard_ledgers._rows import COLUMNS, STATUS, changing
 
 _ALL = ", ".join(f"records.{column}" for column in COLUMNS)
-_NAMED = "scope = ?1 AND id = ?2"
+_NAMED = "seq = ?1 AND id = ?2"
 _NEAR = "scope = ?1 AND identity = ?2 AND near = 1"
 
 INSERT = (
@@ -17,9 +17,9 @@ INSERT = (
     f"VALUES (1, {', '.join(f'?{place}' for place in range(1, len(COLUMNS) + 1))})"
 )
 INSERT_NEXT = INSERT.replace("VALUES (1,", "VALUES (0,")
-ENTER = f"UPDATE records SET near = 1 WHERE {_NAMED}"
+ENTER = "UPDATE records SET near = 1 WHERE seq = ?1"
 
-# What `stored_row` binds: scope and id, the status (state and owner come first), the rest.
+# What `stored_row` binds: row and id, the status (state and owner come first), the rest.
 _STATUS = ", ".join(f"{column} = ?{place}" for place, column in enumerate(STATUS, 3))
 _MINE = f"{_NAMED} AND state = 'open' AND owner = ?4"
 _GENERATION = 3 + len(STATUS)
@@ -48,7 +48,7 @@ LATE = (
 )
 IS_MINE = f"SELECT 1 FROM records WHERE {_NAMED} AND state = 'open' AND owner = ?3"
 
-OPEN = f"SELECT {_ALL} FROM records WHERE {_NEAR} AND n = 0"
+OPEN = f"SELECT {_ALL}, seq, 0 FROM records WHERE {_NEAR} AND n = 0"
 _ANSWERED = (
     "EXISTS (SELECT 1 FROM answers WHERE answers.scope = ?1 AND answers.identity = ?2 "
     "AND answers.turn = ?3 AND answers.seq = records.seq)"
@@ -62,7 +62,7 @@ _CANDIDATES = (
     "WHERE answers.scope = ?1 AND answers.identity = ?2 AND answers.turn = ?3 AND n > 0"
 )
 ENDED = (
-    f"SELECT {_ALL}, {_ANSWERED} FROM records WHERE seq = "
+    f"SELECT {_ALL}, seq, {_ANSWERED} FROM records WHERE seq = "
     f"(SELECT seq FROM ({_CANDIDATES}) ORDER BY hit DESC, n DESC LIMIT 1)"
 )
 LEAVE = (
@@ -95,10 +95,7 @@ BY_KEY = (
 BY_EFFECT = (
     f"SELECT {_ALL} FROM records WHERE scope = ?1 AND effect_id = ?2 ORDER BY seq DESC LIMIT 1"
 )
-NEWER = (
-    "SELECT 1 FROM records WHERE scope = ?1 AND resource = ?3 "
-    f"AND seq > (SELECT seq FROM records WHERE {_NAMED}) LIMIT 1"
-)
+NEWER = "SELECT 1 FROM records WHERE seq > ?1 AND scope = ?2 AND resource = ?3 LIMIT 1"
 LIST = (
     f"SELECT {_ALL} FROM records WHERE (?1 IS NULL OR scope = ?1) "
     "AND (?2 IS NULL OR state = ?2) AND (?3 IS NULL OR claimed < ?3) ORDER BY seq"
@@ -109,12 +106,7 @@ PRUNE = (
 )
 
 
-def stored_row(record: Record) -> tuple[Any, ...]:
+def stored_row(place: int, record: Record) -> tuple[Any, ...]:
     """Return what `SETTLE`, `SAVE` and `STORE` bind."""
     action = about(record)
-    return (action.scope, action.id, *changing(record, action))
-
-
-def late_row(record: Record) -> tuple[Any, ...]:
-    """Return what `LATE` binds."""
-    return (about(record).scope, about(record).id, record.value, record.settled_at)
+    return (place, action.id, *changing(record, action))

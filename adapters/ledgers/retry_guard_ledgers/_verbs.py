@@ -8,8 +8,9 @@ from typing import Any
 
 from retry_guard_core import Now, Record
 from retry_guard_ledgers import _statements as sql
+from retry_guard_ledgers._places import Places
 from retry_guard_ledgers._protocol import Answer, about, take_over
-from retry_guard_ledgers._rows import COLUMNS, record_of, whole
+from retry_guard_ledgers._rows import record_of, whole
 from retry_guard_ledgers._rules import key_changed, one_of, resolved, unknown
 
 
@@ -26,28 +27,33 @@ def transaction(db: sqlite3.Connection) -> Generator[None]:
         raise
 
 
-def claim(db: sqlite3.Connection, record: Record, after: Record | None, now: Now) -> Record:
+def claim(
+    db: sqlite3.Connection, places: Places, record: Record, after: Record | None, now: Now
+) -> Record:
     """Return the record that counts; see `Ledger.claim`."""
-    if after is None and db.execute(sql.INSERT, whole(record)).rowcount == 1:
-        return record
-    counts = _counts(db, record)
+    action = about(record)
+    if after is None:
+        done = db.execute(sql.INSERT, whole(record))
+        if done.rowcount == 1:
+            places.remember(action.scope, action.id, done.lastrowid or 0)
+            return record
+    counts = _counts(db, places, record)
     if counts is not None and _answers(counts, after, now):
         return counts
     with transaction(db):
-        counts = _counts(db, record)
+        counts = _counts(db, places, record)
         if counts is not None and _answers(counts, after, now):
             return counts
         if counts is not None and counts.state == "open":
-            taken = take_over(counts, record)
-            db.execute(sql.STORE, sql.stored_row(taken))
-            return taken
+            return _store(db, places, take_over(counts, record))
         if counts is not None:
-            db.execute(sql.USE_UP, (about(counts).scope, about(counts).id))
-        action = about(record)
+            place = places.row(db, action.scope, about(counts).id)
+            db.execute(sql.USE_UP, (place, about(counts).id))
         db.execute(sql.LEAVE, (action.scope, action.identity))
-        db.execute(sql.INSERT_NEXT, whole(record))
-        db.execute(sql.ENTER, (action.scope, action.id))
-        return record
+        place = db.execute(sql.INSERT_NEXT, whole(record)).lastrowid or 0
+        db.execute(sql.ENTER, (place,))
+    places.remember(action.scope, action.id, place)
+    return record
 
 
 def _answers(counts: Record, after: Record | None, now: Now) -> bool:
@@ -57,29 +63,33 @@ def _answers(counts: Record, after: Record | None, now: Now) -> bool:
     return after is None or about(counts).id != about(after).id
 
 
-def _counts(db: sqlite3.Connection, record: Record) -> Record | None:
+def _counts(db: sqlite3.Connection, places: Places, record: Record) -> Record | None:
     """Find what answers a claim, in the order that `Ledger.claim` states."""
     scope, identity = about(record).scope, about(record).identity
-    row = db.execute(sql.OPEN, (scope, identity)).fetchone()
-    if row is not None:
-        return record_of(row)
-    row = db.execute(sql.ENDED, (scope, identity, record.turn)).fetchone()
-    if row is None:
+    rows = db.execute(sql.OPEN, (scope, identity)).fetchall()
+    rows = rows or db.execute(sql.ENDED, (scope, identity, record.turn)).fetchall()
+    if not rows:
         return None
-    counts = record_of(row[: len(COLUMNS)])
-    return replace(counts, turn=record.turn) if row[-1] else counts
+    *row, place, answered = rows[0]
+    counts = record_of(row)
+    places.remember(scope, about(counts).id, place)
+    return replace(counts, turn=record.turn) if answered else counts
 
 
-def save(db: sqlite3.Connection, record: Record) -> bool:
+def save(db: sqlite3.Connection, places: Places, record: Record) -> bool:
     """Store it if it may be; see `Ledger.save`."""
-    row, action = sql.stored_row(record), about(record)
+    name = about(record).id
+    place = places.row(db, about(record).scope, name)
+    if place is None:
+        return False
+    row = sql.stored_row(place, record)
     if record.state != "open" and _changed(db, sql.SETTLE, row):
         return True
     if _changed(db, sql.SAVE, row):
         return True
     if record.state == "done":
-        return _changed(db, sql.LATE, sql.late_row(record))
-    if db.execute(sql.IS_MINE, (action.scope, action.id, record.owner)).fetchall():
+        return _changed(db, sql.LATE, (place, name, record.value, record.settled_at))
+    if db.execute(sql.IS_MINE, (place, name, record.owner)).fetchall():
         raise key_changed(record)
     return False
 
@@ -88,27 +98,36 @@ def _changed(db: sqlite3.Connection, statement: str, row: tuple[Any, ...]) -> bo
     return db.execute(statement, row).rowcount > 0
 
 
-def deliver(db: sqlite3.Connection, scope: str, action: str, turn: str | None) -> None:
+def _store(db: sqlite3.Connection, places: Places, record: Record) -> Record:
+    """Write a record over what is stored of it."""
+    place = places.row(db, about(record).scope, about(record).id) or 0
+    db.execute(sql.STORE, sql.stored_row(place, record))
+    return record
+
+
+def deliver(
+    db: sqlite3.Connection, places: Places, scope: str, action: str, turn: str | None
+) -> None:
     """Note that a caller of this turn has the result."""
-    if _changed(db, sql.DELIVER_OWN, (scope, action, turn)):
-        return
-    if not db.execute(sql.UNTOLD, (scope, action, turn)).fetchall():
+    told = (places.row(db, scope, action), action, turn)
+    if _changed(db, sql.DELIVER_OWN, told) or not db.execute(sql.UNTOLD, told).fetchall():
         return
     with transaction(db):
-        db.execute(sql.DELIVER, (scope, action))
-        db.execute(sql.TELL, (scope, action, turn))
+        db.execute(sql.DELIVER, told[:2])
+        db.execute(sql.TELL, told)
 
 
-def renew(db: sqlite3.Connection, records: list[Record], lease: float) -> None:
+def renew(db: sqlite3.Connection, places: Places, records: list[Record], lease: float) -> None:
     """Move the leases of open records that their owners still hold."""
+    named = [(about(r).scope, about(r).id, r.owner) for r in records]
+    rows = [(places.row(db, scope, name), name, owner, lease) for scope, name, owner in named]
     with transaction(db):
-        rows = [(about(r).scope, about(r).id, r.owner, lease) for r in records]
         db.executemany(sql.RENEW, rows)
 
 
-def get(db: sqlite3.Connection, scope: str, action: str) -> Record | None:
+def get(db: sqlite3.Connection, places: Places, scope: str, action: str) -> Record | None:
     """Return one record by its id."""
-    return _one(db, sql.GET, (scope, action))
+    return _one(db, sql.GET, (places.row(db, scope, action), action))
 
 
 def find(
@@ -124,10 +143,10 @@ def _one(db: sqlite3.Connection, statement: str, row: tuple[Any, ...]) -> Record
     return record_of(found[0]) if found else None
 
 
-def newer(db: sqlite3.Connection, scope: str, record: Record) -> bool:
+def newer(db: sqlite3.Connection, places: Places, scope: str, record: Record) -> bool:
     """Whether another write to the record's resource was recorded after it."""
-    action = about(record)
-    return bool(db.execute(sql.NEWER, (scope, action.id, action.resource)).fetchall())
+    place = places.row(db, scope, about(record).id)
+    return bool(db.execute(sql.NEWER, (place, scope, about(record).resource)).fetchall())
 
 
 def listed(
@@ -139,6 +158,7 @@ def listed(
 
 def resolve(
     db: sqlite3.Connection,
+    places: Places,
     scope: str,
     action: str,
     answer: Answer,
@@ -147,13 +167,13 @@ def resolve(
     final: bool,  # noqa: FBT001 - `Ledger.resolve` takes it by name
 ) -> Record:
     """Store an operator's answer; see `Ledger.resolve`."""
+    places.row(db, scope, action)  # looked for before anybody has to wait
     with transaction(db):
-        stored = get(db, scope, action)
+        stored = get(db, places, scope, action)
         if stored is None:
             raise unknown(scope, action)
         record = resolved(stored, answer, now=now, value=value, final=final)
-        db.execute(sql.STORE, sql.stored_row(record))
-        return record
+        return _store(db, places, record)
 
 
 def secret(db: sqlite3.Connection) -> bytes:

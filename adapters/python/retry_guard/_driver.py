@@ -70,13 +70,13 @@ class Driver(Performer):
                 return unresolved(self.call, record, self.site, end)
 
     async def _done(self, end: End) -> Done:
-        action = about(self.record)
+        action, deliver, notes = about(self.record), self.site.ledger.deliver, [end.note]
         try:
-            deliver = self.site.ledger.deliver
             await self.hands.ledger(deliver, action.scope, action.id, self.call.turn)
         except LedgerError:
-            end = end._replace(note="not_recorded")
-        return done(self.call, self.record, end, self.last.own, sent=self.sent)
+            notes.append("not_recorded")
+        own = self.last.own if isinstance(self.last.own, Done) else None
+        return done(self.call, self.record, end.value, own, notes, sent=self.sent)
 
     def _without_ledger(self) -> NotExecuted | Unresolved:
         """What is known all the same, though the ledger failed after a send."""

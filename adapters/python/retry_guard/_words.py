@@ -10,7 +10,7 @@ from retry_guard._texts import explain, warn
 from retry_guard_contracts import ArgumentError, decode
 from retry_guard_core import End, Record
 from retry_guard_ledgers import about
-from retry_guard_outcomes import Done, NotExecuted
+from retry_guard_outcomes import Done
 
 
 def unresolved(call: Call, record: Record, site: Site, end: End) -> Unresolved:
@@ -25,22 +25,26 @@ def unresolved(call: Call, record: Record, site: Site, end: End) -> Unresolved:
 
 
 def done(
-    call: Call, record: Record, end: End, own: Done | NotExecuted | None, *, sent: bool
+    call: Call,
+    record: Record,
+    value: bytes | None,
+    own: Done | None,
+    notes: list[str],
+    *,
+    sent: bool,
 ) -> Done:
     """The answer to a call of what happened: the caller's own value, or the recorded one."""
-    mine = own if isinstance(own, Done) else None
     here = sent and record.owner == call.draft.owner
-    notes = [end.note]
     if here and offered(call) not in (None, record.key):
         notes.append("key_replaced")
     if record.turn != call.draft.turn and call.turn is not None:
         notes.append("earlier_turn")
     if record.content != call.draft.content:
         notes.append("content_not_sent")
-    if end.value is None:
+    if value is None:
         notes.append("result_not_stored")
-    value = kept(end.value) if mine is None else mine.value
-    return Done(value, replayed=mine is None and not here, warning=warn(*dict.fromkeys(notes)))
+    answer = own.value if own else kept(value)
+    return Done(answer, replayed=not (own or here), warning=warn(*dict.fromkeys(notes)))
 
 
 def kept(value: bytes | None) -> Any:
