@@ -1,6 +1,5 @@
 """Nine broken guards, each shown to be broken by a small world in which the real one is right."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import ModuleType
 
@@ -10,10 +9,11 @@ import retry_guard_core
 import toy_driver
 import toy_ledger
 from retry_guard_core import Record, Terms
-from toy_driver import Caller
+from toy_checks import judge
+from toy_game import Game
 from toy_mutants import DRIVER, LEDGER, MUTANTS, Mutant, load, mutants
-from toy_schedules import Game, explore, judge
-from toy_world import BOUND, KEY, NONE, READ, Outcome, World
+from toy_schedules import explore
+from toy_world import KEY, NONE, READ, Outcome, World
 
 
 def snapshot(world: World, record: Record) -> Record | None:

@@ -11,9 +11,12 @@ from itertools import product
 import pytest
 
 from retry_guard_core import Terms
-from toy_driver import POLICY, Caller
+from toy_checks import judge, recover
+from toy_claims import POLICY
+from toy_driver import Caller
+from toy_game import Game
 from toy_ledger import ToyLedger
-from toy_schedules import Game, explore, judge, recover
+from toy_schedules import explore
 from toy_world import BOUND, KEY, NONE, READ, READ_UNBOUNDED, RETENTION, Outcome, World
 
 SOAK = "SOAK" in os.environ
@@ -82,7 +85,7 @@ def test_in_every_order_an_action_happens_once_is_told_truly_and_is_never_lost(
     count = explore(lambda: game(terms, turns, script), judged)
     record_property("schedules", count.schedules)
     with capsys.disabled():
-        print(f"\n{name_of(scenario)}: {count.schedules} schedules, {count.states} states")
+        print(f"\n{name_of(scenario)}: {count.schedules} schedules, {count.states} states")  # noqa: T201 - the run says how much it played
     assert problems == {}
     assert count.schedules > 1_000
 

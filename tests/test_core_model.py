@@ -3,21 +3,28 @@
 from dataclasses import replace
 from math import inf
 
+import pytest
 from hypothesis import HealthCheck, assume, settings, strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from retry_guard_core import Record, Terms
 from toy_driver import Caller
+from toy_game import Choice, Game
 from toy_ledger import ToyLedger, about
 from toy_model import Model
-from toy_schedules import Choice, Game
 from toy_world import KEY, NONE, READ, RETENTION, Outcome, World
 
 OUTCOMES: tuple[Outcome, ...] = ("ok", "lost_ack", "lost_request", "refused", "late", "twice")
 TURNS = ("t1", "t2", "t3", None)
 MOST = 5
 PROFILE = settings(
-    max_examples=520,
+    max_examples=600,
     stateful_step_count=20,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
@@ -145,17 +152,8 @@ class WithKeyAndReadBack(Guarded):
     terms = replace(READ, keyed=True, retention=RETENTION)
 
 
-class TestWithKey(WithKey.TestCase):
-    settings = PROFILE
-
-
-class TestWithReadBack(WithReadBack.TestCase):
-    settings = PROFILE
-
-
-class TestWithKeyAndReadBack(WithKeyAndReadBack.TestCase):
-    settings = PROFILE
-
-
-class TestWithNeither(Guarded.TestCase):
-    settings = PROFILE
+@pytest.mark.parametrize("machine", [WithKey, WithReadBack, WithKeyAndReadBack, Guarded])
+def test_whatever_callers_time_and_operators_do_the_model_allows_it(
+    machine: type[Guarded],
+) -> None:
+    run_state_machine_as_test(machine, settings=PROFILE)

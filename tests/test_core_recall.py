@@ -1,7 +1,7 @@
 """What an action that has ended, or that another call holds, says to an equal call."""
 
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -28,12 +28,13 @@ def inserts(hand: Hand, after: Record) -> bool:
     return hand.step is not None and hand.step[:3:2] == ("claim", after)
 
 
-REPEATS: tuple[Any, ...] = ("allow", "warn", "escalate")
+Repeat = Literal["allow", "warn", "escalate"]
+REPEATS: tuple[Repeat, ...] = ("allow", "warn", "escalate")
 AGES = (1.0, 599.0, 600.0, NEVER)
 
 
 @pytest.mark.parametrize("repeat", REPEATS)
-def test_a_repeat_within_its_turn_replays_the_first_result_however_long_ago(repeat: Any) -> None:  # noqa: ANN401 - a literal
+def test_a_repeat_within_its_turn_replays_the_first_result_however_long_ago(repeat: Repeat) -> None:
     for age, delivered in product(AGES, (False, True)):
         record = ended(settled_at=START - age, delivered=delivered)
         assert recalled(record, Terms(tool="t", repeat=repeat)).end == End("done", "v")
@@ -41,8 +42,8 @@ def test_a_repeat_within_its_turn_replays_the_first_result_however_long_ago(repe
 
 @pytest.mark.parametrize(("repeat", "age"), tuple(product(REPEATS, AGES)))
 def test_a_repeat_in_a_later_turn_is_a_new_action_within_the_policy(
-    repeat: Any, age: float
-) -> None:  # noqa: ANN401 - a literal
+    repeat: Repeat, age: float
+) -> None:
     record = ended(settled_at=START - age, delivered=True)
     hand = recalled(record, Terms(tool="t", repeat=repeat), turn="t2")
     if repeat == "escalate" and age < 600:
@@ -56,7 +57,7 @@ def test_a_repeat_in_a_later_turn_is_a_new_action_within_the_policy(
 
 
 @pytest.mark.parametrize(("repeat", "age"), tuple(product(REPEATS, AGES)))
-def test_a_result_that_nobody_received_is_told_in_any_turn(repeat: Any, age: float) -> None:  # noqa: ANN401 - a literal
+def test_a_result_that_nobody_received_is_told_in_any_turn(repeat: Repeat, age: float) -> None:
     record = ended(settled_at=START - age)
     hand = recalled(record, Terms(tool="t", repeat=repeat), turn="t2")
     assert hand.end == End("done", "v", "earlier_turn")
@@ -126,7 +127,9 @@ def test_after_a_refusal_the_next_call_starts_a_new_generation_with_what_it_has_
 
 @pytest.mark.parametrize("turn", ["t1", "t2", None])
 @pytest.mark.parametrize("state", ["done", "not_executed"])
-def test_who_waited_for_a_live_call_is_told_its_end(state: Any, turn: str | None) -> None:  # noqa: ANN401 - a literal
+def test_who_waited_for_a_live_call_is_told_its_end(
+    state: Literal["done", "not_executed"], turn: str | None
+) -> None:
     """Also in another turn, also where the first caller has received it, also a refusal."""
     hand = Hand(call_of(turn=turn), Terms(tool="t", effect="idempotent")).tell(START, owner="B")
     assert (hand.does, hand.step and hand.step.wait) == ("wait", POLICY.poll)

@@ -5,12 +5,12 @@ import multiprocessing
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import cast
 
 import pytest
 
+from guard_workers import call_once
 from guards import ARGUMENTS, PLAIN, QUICK, Args, Extra, Flaky, gives
 from retry_guard import AsyncGuard, Contract, Done, Guard, NotExecuted, Outcome, Policy, Unresolved
 from retry_guard_core import Record
@@ -69,24 +69,12 @@ async def test_of_fifty_tasks_one_runs_and_the_others_join(store: str, tmp_path:
     check(list(await asyncio.gather(*calls)), len(runs))
 
 
-def _in_a_process(path: str, barrier: Barrier, log: str) -> None:
-    def send(arguments: Args, extra: Extra) -> str:
-        with Path(log).open("a", encoding="utf-8") as file:
-            file.write("effect\n")
-        return "run 1"
-
-    guard = Guard(SQLiteLedger(path), [PLAIN], classify=classify, policy=QUICK)
-    barrier.wait()
-    outcome = guard.call("charge", ARGUMENTS, send=send, scope="acme", turn="t1")
-    assert outcome.unwrap() == "run 1"
-
-
 def test_of_four_processes_one_runs_and_the_others_join(tmp_path: Path) -> None:
     """B118, B78, B132, B6."""
     context = multiprocessing.get_context("spawn")
     barrier = context.Barrier(4)
     given = (str(tmp_path / "guard.db"), barrier, str(tmp_path / "effects"))
-    processes = [context.Process(target=_in_a_process, args=given) for _ in range(4)]
+    processes = [context.Process(target=call_once, args=given) for _ in range(4)]
     for process in processes:
         process.start()
     for process in processes:

@@ -171,3 +171,16 @@ def test_the_rows_of_the_latest_records_are_known_and_the_oldest_forgotten() -> 
     assert places.row(db, "acme", "1") == 7
     assert places.row(db, "other", "1") is None
     db.close()
+
+
+def test_however_often_an_action_was_done_a_claim_meets_only_the_latest(tmp_path: Path) -> None:
+    """What keeps the claim of an action quick that is done ten thousand times."""
+    ledger = SQLiteLedger(tmp_path / "ledger.db")
+    for number in range(20):
+        record = ended(ledger, new(turn=f"{number}"))
+        ledger.deliver("acme", about(record).id, f"{number}")
+    began(ledger, new(turn="last"))
+    db = sqlite3.connect(tmp_path / "ledger.db")
+    assert db.execute("SELECT count(*) FROM records WHERE near = 1").fetchone() == (2,)
+    db.close()
+    ledger.close()

@@ -8,23 +8,16 @@ from types import ModuleType
 
 import retry_guard_core
 from retry_guard_core import End, Policy, Record, Reply, Step, Terms
-
+from toy_claims import LEASE, POLICY, TICK, Claims
 from toy_ledger import About, ToyLedger, about
 from toy_world import SEND, Effect, World
 
-LEASE = 30.0
-TICK = 2.0**-10  # what a driver adds to each wait; a power of two, so that sums stay exact
-POLICY = Policy(
-    attempts=1,
-    fresh_sends=1,
-    backoff=0.0,
-    deadline=60.0,
-    send_timeout=5.0,
-    skew=1.0,
-    poll=40.0,
-)
-
 Operator = Callable[[World, Record], Record | None]
+
+
+def waits(step: Step | None) -> float:
+    """How long until the step can be performed."""
+    return step.wait + TICK if step is not None and step.do == "wait" else 0.0
 
 
 def attribute(found: list[Effect], *, exclusive: bool) -> str:
@@ -36,7 +29,7 @@ def attribute(found: list[Effect], *, exclusive: bool) -> str:
     return "ours" if exclusive else "foreign"
 
 
-class Caller:
+class Caller(Claims):
     """One guarded call. `ready`: when it can go on. `stopped`: it crashed."""
 
     def __init__(
@@ -55,8 +48,8 @@ class Caller:
         attribute: Callable[..., str] = attribute,
     ) -> None:
         named = About("scope", "identity", arguments=arguments)
-        self.name, self.world, self.ledger = name, world, ledger
-        self.terms, self.operator, self.attribute = terms or world.terms, operator, attribute
+        super().__init__(name, world, ledger, terms or world.terms)
+        self.operator, self.attribute = operator, attribute
         self.call = Record(
             tool=self.terms.tool,
             turn=turn,
@@ -72,9 +65,8 @@ class Caller:
         self.step: Step | None = next(self.engine)
         self.record, self.end = self.call, None
         self.flight: End | None = None
-        self.ready, self.claims, self.keys, self.asked = world.now, 0, 0, 0
-        self.delivered = False
-        self.stopped = self.suspended = False
+        self.ready, self.asked = world.now, 0
+        self.delivered = self.stopped = self.suspended = False
 
     @property
     def finished(self) -> bool:
@@ -124,8 +116,7 @@ class Caller:
         except StopIteration as stop:
             self.step, self.end = None, stop.value
         else:
-            wait = self.step.wait + TICK if self.step.do == "wait" else 0.0
-            self.ready = self.world.now + wait
+            self.ready = self.world.now + waits(self.step)
 
     def begin_send(self, record: Record) -> None:
         """Look at the lease; then the request leaves with the recorded arguments."""
@@ -155,26 +146,6 @@ class Caller:
             case "wait":
                 raise AssertionError("a wait is no step of its own")
         return now, record, ok, end
-
-    def stamped(self, record: Record) -> Record:
-        """The record as a claim would insert it now."""
-        self.claims += 1
-        now, action = self.world.now, about(record)._replace(id=f"{self.name}{self.claims}")
-        record = replace(record, claimed=now, lease=now + LEASE, sends=(now,), about=action)
-        return self.keyed(replace(record, key=None))
-
-    def keyed(self, record: Record) -> Record:
-        if not self.terms.keyed or record.key is not None:
-            return record
-        self.keys += 1
-        return replace(record, key=f"{self.name}/{self.keys}")
-
-    def saved(self, record: Record, *, hold: bool) -> tuple[Record, bool]:
-        now = self.world.now
-        settled = record.settled_at if record.state == "open" else now
-        record = replace(record, lease=now + LEASE if hold else now, settled_at=settled)
-        record = self.keyed(record)
-        return record, self.ledger.save(record)
 
     def looked(self, record: Record) -> Record:
         """The record with what the read-back shows; what another action made is left out."""

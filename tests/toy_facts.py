@@ -141,9 +141,9 @@ def all_facts(effect: str) -> Iterator[Facts]:
 
 
 def facts_at_boundaries(effect: str) -> Iterator[Facts]:
-    """Every contract of this effect with every record that no operator answered, on and beside each boundary."""
+    """Every contract with every record that no operator has, on and beside each boundary."""
     moments = [Now(b + d, b + d) for b, d in product(BOUNDARIES, (-0.5, 0.0, 0.5))]
     for terms, key in all_terms(effect):
-        records = (known for known in all_records(key) if known.answer is known.asked_at is None)
+        records = (known for known in all_records(key) if known.asked_at is None)
         for known, now in product(records, moments):
             yield Facts(terms, known, now)

@@ -140,8 +140,8 @@ def claimed(step: Step, now: float) -> list[Reply]:
     """First: it is new. Later: taken over again, or settled by another meanwhile."""
     if step.detail is None and now == START:
         return [told(now, keyed(step.record))]
-    late = {"ended": now, "claimed": now, "lease": now + 30, "key": "key of 0"}
-    done = {"owner": "B", "state": "done", "value": "v", "settled_at": now}
+    late: dict[str, Any] = {"ended": now, "claimed": now, "lease": now + 30, "key": "key of 0"}
+    done: dict[str, Any] = {"owner": "B", "state": "done", "value": "v", "settled_at": now}
     return [told(now, step.record, **late), told(now, step.record, **done)]
 
 

@@ -32,6 +32,11 @@ def answered(record: Record, turn: str | None) -> bool:
     return turn is not None and turn in (record.turn, *about(record).turns)
 
 
+def unreceived(record: Record) -> bool:
+    """Whether it is done, and no caller has its result."""
+    return record.state == "done" and not record.delivered
+
+
 def take_over(record: Record, claim: Record) -> Record:
     """Return a record whose lease is out, as held by the owner of `claim`."""
     ended = record.lease if record.ended is None else record.ended

@@ -3,9 +3,10 @@
 from dataclasses import dataclass, field
 
 from retry_guard_core import Record
-from toy_driver import POLICY
+from toy_checks import sends_that_ran
+from toy_claims import POLICY
+from toy_game import Game
 from toy_ledger import about
-from toy_schedules import Game, sends_that_ran
 
 NEXT = {
     "open": {"open", "done", "not_executed", "abandoned"},

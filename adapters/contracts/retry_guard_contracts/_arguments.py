@@ -49,8 +49,9 @@ def check_arguments(value: object) -> dict[str, Any]:
         name = _JSON_NAMES.get(type(value), type(value).__qualname__)
         raise ArgumentError(f"arguments must be an object, not {name}")
     held = dict(cast("Mapping[object, Any]", value))
-    if not all(type(key) is str for key in held):
-        raise ArgumentError("arguments: a key is not text; use text for every key")
+    for key in held:
+        if type(key) is not str:
+            raise ArgumentError("arguments: a key is not text; use text for every key")
     return cast("dict[str, Any]", held)
 
 

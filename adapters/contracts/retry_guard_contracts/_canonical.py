@@ -20,6 +20,7 @@ from unicodedata import normalize
 from uuid import UUID
 
 from retry_guard_contracts._values import (
+    MAX_DEPTH,
     Place,
     check_depth,
     check_number,
@@ -52,7 +53,8 @@ def set_of(forms: Iterable[bytes]) -> bytes:
 
 
 def _form(value: object, place: Place, depth: int) -> bytes:
-    check_depth(depth, place)
+    if depth > MAX_DEPTH:
+        check_depth(depth, place)
     write = _WRITERS.get(type(value))
     if write is not None:
         return write(value, place, depth)
@@ -71,21 +73,29 @@ def _class(value: object) -> bytes:
 
 
 def _text(value: str, place: Place, _depth: int) -> bytes:
+    if value.isascii():  # is in NFC as it stands
+        return b"s%d:%b" % (len(value), value.encode())
     check_text(value, place)
     return piece(b"s", normalize("NFC", value).encode())
 
 
-def _number(value: float | Decimal, place: Place, _depth: int) -> bytes:
+def _integer(value: int, place: Place, _depth: int) -> bytes:
     check_number(value, place)
-    digits, exponent = value if isinstance(value, int) else 0, 0
-    if not isinstance(value, int):
-        exact = Decimal(float.__repr__(value)) if isinstance(value, float) else value
-        sign, figures, places = exact.as_tuple()
-        digits = int("".join(map(str, figures))) * (-1 if sign else 1)
-        exponent = int(places)
+    digits, exponent = value, 0
     while digits and digits % 10 == 0:
         digits, exponent = digits // 10, exponent + 1
-    return piece(b"i", b"%xe%d" % (digits, exponent if digits else 0))
+    return piece(b"i", b"%xe%d" % (digits, exponent))
+
+
+def _number(value: float | Decimal, place: Place, depth: int) -> bytes:
+    check_number(value, place)
+    exact = Decimal(float.__repr__(value)) if isinstance(value, float) else value
+    sign, figures, places = exact.as_tuple()
+    digits = int("".join(map(str, figures))) * (-1 if sign else 1)
+    exponent = int(places) if digits else 0
+    while digits and digits % 10 == 0:
+        digits, exponent = digits // 10, exponent + 1
+    return piece(b"i", b"%xe%d" % (digits, exponent))
 
 
 def _list(value: Iterable[object], place: Place, depth: int) -> bytes:
@@ -102,12 +112,14 @@ def _mapping(value: dict[str, object], place: Place, depth: int) -> bytes:
     for key, item in value.items():
         if type(key) is not str:
             raise error(place, "a key is not text; use text for every key")
-        check_text(key, place)
-        name = normalize("NFC", key)
+        name = key
+        if not key.isascii():
+            check_text(key, place)
+            name = normalize("NFC", key)
         if name in forms:
             raise error(place, f"two keys are both {name!r} in NFC; keep one of them")
         forms[name] = _form(item, (place, name), depth + 1)
-    parts = (piece(b"s", name.encode()) + forms[name] for name in sorted(forms))
+    parts = [_text(name, place, depth) + forms[name] for name in sorted(forms)]
     return piece(b"d", b"".join(parts))
 
 
@@ -124,7 +136,7 @@ def _time(value: time, place: Place, _depth: int) -> bytes:
 _WRITERS: dict[type, Callable[[Any, Place, int], bytes]] = {
     type(None): lambda _value, _path, _depth: piece(b"n", b""),
     bool: lambda value, _path, _depth: piece(b"b", b"1" if value else b"0"),
-    int: _number,
+    int: _integer,
     float: _number,
     Decimal: _number,
     str: _text,

@@ -1,18 +1,19 @@
 """Which action a call is: two keyed digests, of what names the effect and of the rest."""
 
-import hmac
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple, cast
 from unicodedata import normalize
 
 from retry_guard_contracts._arguments import check_arguments
 from retry_guard_contracts._canonical import canonical
+from retry_guard_contracts._digests import keyed
 from retry_guard_contracts._errors import ArgumentError
 from retry_guard_contracts._normal import normal
 from retry_guard_contracts._paths import DROP, MISSING, Path, change, find, parse_path
 from retry_guard_contracts._schema import Contract
 from retry_guard_contracts._secrets import seal, sealed_paths
-from retry_guard_contracts._values import check_depth
+from retry_guard_contracts._values import MAX_DEPTH, check_depth
 
 SCHEME = 1
 """Version of the canonical form, the normalisers and what goes into an identity.
@@ -47,11 +48,24 @@ def identify(
         ArgumentError: the arguments are no mapping, or have no canonical form.
     """
     named, rest = split(contract, arguments)
-    place = ["resource", contract.resource] if contract.resource else _own_place(contract)
-    count = ordinal if contract.twins == "count" else None
-    head = canonical([SCHEME, "identity", scope, place, count], "scope")
-    tail = canonical([SCHEME, "content"])
-    return Identity(_digest(secret, head, named), _digest(secret, tail, rest))
+    own = ("tool", contract.server, contract.tool)
+    place = ("resource", contract.resource) if contract.resource else own
+    head = _head(scope, place, ordinal if contract.twins == "count" else None)
+    content = _digest(secret, _TAIL, rest) if rest else _no_content(secret)
+    return Identity(_digest(secret, head, named), content)
+
+
+_TAIL = canonical([SCHEME, "content"])
+
+
+@lru_cache(maxsize=256)
+def _head(scope: str, place: tuple[str | None, ...], count: int | None) -> bytes:
+    return canonical([SCHEME, "identity", scope, place, count], "scope")
+
+
+@lru_cache(maxsize=16)
+def _no_content(secret: bytes) -> bytes:
+    return _digest(secret, _TAIL, {})
 
 
 def differing(
@@ -83,7 +97,7 @@ def split(
     """Return the normal forms of the fields that name the effect, and of the rest, by name."""
     held = _counted(contract, arguments)
     if contract.identity is None:
-        return {name: canonical(value, f"arguments.{name}") for name, value in held.items()}, {}
+        return _forms(held), {}
     named: dict[str, bytes] = {}
     rest: object = held
     for text, kind in contract.identity.items():
@@ -92,8 +106,11 @@ def split(
         if value is not MISSING:
             named[text] = normal(kind, value, f"arguments.{text}")
         rest = change(rest, path, lambda _: DROP)
-    others = cast("dict[str, object]", rest)
-    return named, {name: canonical(value, f"arguments.{name}") for name, value in others.items()}
+    return named, _forms(cast("dict[str, object]", rest))
+
+
+def _forms(held: dict[str, object]) -> dict[str, bytes]:
+    return {name: canonical(value, ("arguments", name)) for name, value in held.items()}
 
 
 def _counted(contract: Contract, arguments: Mapping[str, Any]) -> dict[str, object]:
@@ -120,20 +137,26 @@ def _without_default(contract: Contract, held: object, text: str, default: objec
 
 
 def _without_nulls(value: object, depth: int) -> object:
-    check_depth(depth, "arguments")
-    if type(value) is dict:
+    if depth > MAX_DEPTH:
+        check_depth(depth, "arguments")
+    kind = type(value)
+    if kind is dict:
         held = cast("dict[str, object]", value)
-        names = {normalize("NFC", name) if type(name) is str else name for name in held}
-        if len(names) < len(held):
+        names = [_in_nfc(name) for name in held]
+        if len(set(names)) < len(held):
             raise ArgumentError("arguments: two keys are the same in NFC; keep one of them")
         return {
-            normalize("NFC", name) if type(name) is str else name: _without_nulls(item, depth + 1)
-            for name, item in held.items()
+            name: _without_nulls(item, depth + 1)
+            for name, item in zip(names, held.values(), strict=True)
             if item is not None
         }
-    if type(value) in (list, tuple):
+    if kind is list or kind is tuple:
         return [_without_nulls(item, depth + 1) for item in cast("list[object]", value)]
     return value
+
+
+def _in_nfc(name: str) -> str:
+    return name if type(name) is not str or name.isascii() else normalize("NFC", name)
 
 
 def _without(arguments: Mapping[str, Any], paths: list[Path]) -> dict[str, Any]:
@@ -143,10 +166,5 @@ def _without(arguments: Mapping[str, Any], paths: list[Path]) -> dict[str, Any]:
     return cast("dict[str, Any]", held)
 
 
-def _own_place(contract: Contract) -> list[str | None]:
-    return ["tool", contract.server, contract.tool]
-
-
 def _digest(secret: bytes, head: bytes, fields: dict[str, bytes]) -> bytes:
-    body = canonical(dict(fields), "arguments")
-    return hmac.digest(secret, head + body, "sha256")
+    return keyed(secret, head + canonical(fields, "arguments"))

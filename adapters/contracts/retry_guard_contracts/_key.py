@@ -1,12 +1,12 @@
 """The key under which a server recognises a repeat: made, found, and put on the wire."""
 
-import hmac
 import secrets
 from collections.abc import Mapping
 from typing import Any, cast
 from uuid import UUID
 
 from retry_guard_contracts._canonical import canonical
+from retry_guard_contracts._digests import keyed
 from retry_guard_contracts._document import document
 from retry_guard_contracts._errors import ArgumentError
 from retry_guard_contracts._paths import MISSING, find, parse_path, put
@@ -30,11 +30,18 @@ def make_key(
     """
     named = [contract.server, contract.tool, scope, identity, turn, ordinal, generation]
     data = canonical(["key", *named], "turn")
-    digest = secrets.token_bytes(32) if turn is None else hmac.digest(secret, data, "sha256")
+    digits = (secrets.token_bytes(32) if turn is None else keyed(secret, data)).hex()
     stated = contract.key
     if stated is None or stated.format == "uuid":
-        return str(UUID(bytes=digest[:16], version=4))
-    return digest.hex()[: stated.max_length]
+        return _uuid(digits)
+    return digits[: stated.max_length]
+
+
+def _uuid(digits: str) -> str:
+    """Return a UUID of version 4 made of hexadecimal digits, of which six bits give way."""
+    variant = "89ab"[int(digits[16], 16) % 4]
+    third, fourth = f"4{digits[13:16]}", f"{variant}{digits[17:20]}"
+    return f"{digits[:8]}-{digits[8:12]}-{third}-{fourth}-{digits[20:32]}"
 
 
 def caller_key(contract: Contract, arguments: Mapping[str, Any]) -> str | None:
@@ -66,7 +73,7 @@ def place_key(
         return dict(arguments), {}
     if contract.key.carried:
         return dict(arguments), {contract.key.param: key}
-    placed = put(dict(arguments), parse_path(contract.key.param), key)
+    placed = put(arguments, parse_path(contract.key.param), key)
     return cast("dict[str, Any]", placed), {}
 
 

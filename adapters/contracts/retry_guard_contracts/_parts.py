@@ -1,5 +1,6 @@
 """The parts of a contract: its key and its read-back."""
 
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, StrictBool, model_validator
@@ -40,7 +41,7 @@ class Key(Part):
     format: Literal["uuid", "hex"] = "uuid"
     max_length: Annotated[int, Field(strict=True)] | None = None
 
-    @property
+    @cached_property
     def carried(self) -> bool:
         """Whether the key travels beside the arguments."""
         return self.param.startswith(("header:", "meta:"))

@@ -66,7 +66,7 @@ def overlap(one: str, other: str) -> bool:
 
 def members(value: object) -> Mapping[object, object] | None:
     """Return what a name can be looked up in: a mapping, or a dataclass's or model's fields."""
-    if isinstance(value, Mapping):
+    if type(value) is dict or isinstance(value, Mapping):
         return cast("Mapping[object, object]", value)
     return cast("Mapping[object, object] | None", own_fields(value))
 

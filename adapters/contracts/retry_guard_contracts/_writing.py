@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 from retry_guard_contracts._errors import ArgumentError
 from retry_guard_contracts._values import (
+    MAX_DEPTH,
     Place,
     check_depth,
     check_number,
@@ -25,6 +26,11 @@ from retry_guard_contracts._values import (
 )
 
 
+_JSON = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, separators=(",", ":"), check_circular=False
+)
+
+
 @dataclass(slots=True)
 class Writer:
     """Writes one value. `left`: bytes that it may take. `classes`: those that it met."""
@@ -34,13 +40,12 @@ class Writer:
 
     def write(self, value: object, place: Place) -> bytes:
         """Return the stored form; raises ArgumentError."""
-        tree = self.tree(value, place, 0)
-        text = json.dumps(tree, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        return text.encode()
+        return _JSON.encode(self.tree(value, place, 0)).encode()
 
     def tree(self, value: object, place: Place, depth: int) -> object:
         """Return what `json` writes for a value."""
-        check_depth(depth, place)
+        if depth > MAX_DEPTH:
+            check_depth(depth, place)
         self._pay(1)
         kind = type(value)
         if kind is str:
@@ -50,7 +55,7 @@ class Writer:
         if kind is list:
             return self._items(cast("list[object]", value), place, depth)
         if kind in _AS_THEY_ARE:
-            if kind in (int, float):
+            if kind is int or kind is float:
                 check_number(cast("float", value), place)
             return value
         if kind in _CONTAINERS:
@@ -66,12 +71,14 @@ class Writer:
 
     def _text(self, value: str, place: Place) -> str:
         self._pay(len(value))
-        check_text(value, place)
+        if not value.isascii():
+            check_text(value, place)
         return value
 
     def _mapping(self, value: dict[str, object], place: Place, depth: int) -> object:
-        if any(type(key) is not str for key in value):
-            raise error(place, "a key is not text; use text for every key")
+        for key in value:
+            if type(key) is not str:
+                raise error(place, "a key is not text; use text for every key")
         members = {
             self._text(key, place): self.tree(item, (place, key), depth + 1)
             for key, item in value.items()
