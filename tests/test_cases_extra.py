@@ -220,7 +220,7 @@ def test_a_text_that_is_composed_otherwise_meets_the_unresolved_one(
 ) -> None:
     """B96: nothing is stated of the field, and what goes out is what was given."""
     lab = make(tmp_path)
-    title = {form: unicodedata.normalize(form, "Café") for form in ("NFC", "NFD")}  # type: ignore[arg-type] # one of the forms
+    title = {form: unicodedata.normalize(form, "Café") for form in ("NFC", "NFD")}
     lab.service.meet("lost_ack")
     first = lab.guard(PLAIN).unresolved({"title": title["NFD"]})
     second = lab.guard(PLAIN, ledger=lab.open()).unresolved({"title": title["NFC"]})

@@ -15,7 +15,7 @@ from guards import (
     LabMaker,
     every_guard,
 )
-from retry_guard import NotExecuted
+from retry_guard import Contract, NotExecuted
 from retry_guard_core import Now, Record
 from retry_guard_ledgers import MemoryLedger
 
@@ -84,3 +84,22 @@ def test_the_lease_is_looked_at_after_the_save_of_a_re_issue(tmp_path: Path) -> 
     assert len(sent_at) == 2
     assert sent_at[1] > START + 31
     assert len(lab.service.effects) == 1
+
+
+@pytest.mark.parametrize("look", range(4, 16))
+def test_a_key_never_goes_out_beyond_its_retention_wherever_the_call_stalls(
+    look: int, tmp_path: Path
+) -> None:
+    """The process stalls between any two looks at the clock, for longer than the key is known."""
+    lab = Lab("sync", "memory", tmp_path)
+    clock = LateClock(look, 250.0)
+    contract = Contract(tool="charge", key={"param": "idempotency_key", "retention": 200})
+    lab.service.meet("lost_ack")
+    sent_at: list[float] = []
+
+    def send(arguments: Args, extra: Extra) -> object:
+        sent_at.append(clock.at)
+        return lab.service.send(arguments, extra)
+
+    lab.guard(contract, clock=clock).call(send=send)
+    assert max(sent_at) - min(sent_at) < 200

@@ -46,10 +46,10 @@ class Writer:
         """Return what `json` writes for a value."""
         if depth > MAX_DEPTH:
             check_depth(depth, place)
-        self._pay(1)
         kind = type(value)
         if kind is str:
             return self._text(cast("str", value), place)
+        self._pay(1)
         if kind is dict:
             return self._mapping(cast("dict[str, object]", value), place, depth)
         if kind is list:
@@ -70,7 +70,7 @@ class Writer:
             raise ArgumentError("result: too long to be stored")
 
     def _text(self, value: str, place: Place) -> str:
-        self._pay(len(value))
+        self._pay(1 + len(value))
         if not value.isascii():
             check_text(value, place)
         return value

@@ -10,6 +10,10 @@ from retry_guard_outcomes._processes import of_process
 from retry_guard_outcomes._table import PROCESSES, RESPONSES, names
 
 
+_DATA = frozenset({type(None), bool, int, float, str, bytes, list, tuple})
+"""Classes whose values say nothing of how a send ended."""
+
+
 def classify(outcome: object) -> Done | NotExecuted | Unknown:
     """Return what a value or an exception proves about the write that gave it.
 
@@ -45,7 +49,12 @@ def classify_body(outcome: object) -> Done | NotExecuted | Unknown:
 
 
 def _of_value(value: object) -> Done | NotExecuted | Unknown:
-    known = names(type(value))
+    kind = type(value)
+    if kind in _DATA:
+        return Done(value)
+    if kind is dict:
+        return _mcp.of_mapping(value) if _mcp.is_plain(value) else Done(value)
+    known = names(kind)
     if not RESPONSES.isdisjoint(known):
         return _http.of_answer(value)
     if "subprocess.CompletedProcess" in known or not PROCESSES.isdisjoint(known):

@@ -2,7 +2,10 @@
 
 import logging
 from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
 from typing import Any, assert_never
+from uuid import UUID
 
 from retry_guard._answers import UsageError
 from retry_guard._call import Call, Site, stored_arguments
@@ -31,6 +34,8 @@ class Attempt:
     effect_id: str | None = None
 
 
+_FIXED = frozenset({type(None), bool, int, float, str, bytes, Decimal, UUID, date, datetime})
+
 NOTHING = Attempt(End("unknown"))
 STOPPED = Attempt(
     End("not_executed", encode_result("stopped before anything was sent")),
@@ -52,7 +57,11 @@ def outgoing(call: Call, record: Record, site: Site) -> tuple[dict[str, Any], di
 def _recorded(call: Call, record: Record, site: Site) -> dict[str, Any]:
     """The recorded arguments: the caller's own objects, where they are the same."""
     recorded = about(record).arguments
-    if _stored(call, site) == recorded:
+    if _are_fixed(call.arguments):
+        same = about(call.draft).arguments == recorded
+    else:
+        same = _stored(call, site) == recorded
+    if same:
         return dict(call.arguments)
     arguments: dict[str, Any] = decode(recorded)
     if not call.contract.secret:
@@ -65,6 +74,11 @@ def _recorded(call: Call, record: Record, site: Site) -> dict[str, Any]:
         )
         raise UsageError(msg)
     return opened
+
+
+def _are_fixed(arguments: dict[str, Any]) -> bool:
+    """Whether nobody can have changed them since they were given: no value can change itself."""
+    return all(type(value) in _FIXED for value in arguments.values())
 
 
 def _stored(call: Call, site: Site) -> bytes | None:

@@ -15,7 +15,7 @@ from retry_guard._driver import Driver
 from retry_guard._hands import Hands
 from retry_guard._heartbeat import Heartbeat
 from retry_guard._observe import Direct, Observation, observe
-from retry_guard._own_key import Conflict, with_own_key
+from retry_guard._own_key import Conflict, named
 from retry_guard._policy import Policy
 from retry_guard._texts import explain
 from retry_guard._tool import turn
@@ -95,15 +95,13 @@ class BaseGuard:
         contract, site = self._contract(request), self._site
         if contract.effect == "read":
             return await _read(site, hands, request)
-        named: Call | Conflict = await hands.ledger(
-            with_own_key, begin(contract, request, site), site
-        )
+        call = await named(begin(contract, request, site), site, hands)
         if hands.cancelled is not None:
             raise hands.cancelled
-        if isinstance(named, Conflict):
-            answer = Unresolved(about(named.record).id, "key_conflict", tool=request.tool)
-            return replace(answer, text=explain(answer, named.fields))
-        return await Driver(named, site, hands).run()
+        if isinstance(call, Conflict):
+            answer = Unresolved(about(call.record).id, "key_conflict", tool=request.tool)
+            return replace(answer, text=explain(answer, call.fields))
+        return await Driver(call, site, hands).run()
 
     async def _observed(self, hands: Hands, request: Request) -> Done:
         """Let the call pass; nothing that an observer does may change what the caller sees."""
@@ -127,8 +125,8 @@ class BaseGuard:
             known = ", ".join(sorted(self.contracts)) or "none"
             msg = f"no contract for the tool {tool!r} (there are: {known}): add one, nothing sent"
             raise UsageError(msg)
-        named: tuple[Any, Any] = (request.scope, "-" if request.turn is None else request.turn)
-        if not all(isinstance(name, str) and name for name in named):
+        places: tuple[Any, Any] = (request.scope, "-" if request.turn is None else request.turn)
+        if not all(isinstance(place, str) and place for place in places):
             msg = f"{tool}: scope (the account it acts for) and turn must be text that is not empty"
             raise UsageError(msg)
         if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - models send anything

@@ -1,13 +1,14 @@
 """One call, as the guard is given it and as its record will name it."""
 
-import secrets
+import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from retry_guard._clock import Clock
 from retry_guard._heartbeat import Heartbeat
 from retry_guard._policy import Policy
+from retry_guard._records import changed
 from retry_guard_contracts import (
     Contract,
     caller_key,
@@ -75,36 +76,32 @@ class Call:
 
     def stamped(self, record: Record, now: Now, site: Site) -> Record:
         """The record as a claim would insert it now: leased, marked as sent, with its key."""
-        lease = now.latest + site.policy.lease
         key = record.key if record.generation == 0 else None
-        record = replace(record, claimed=now.latest, lease=lease, sends=(now.earliest,), key=key)
-        return record if key is not None else self.keyed(record, site)
+        return changed(
+            record,
+            claimed=now.latest,
+            lease=now.latest + site.policy.lease,
+            sends=(now.earliest,),
+            key=self._key(record, site) if key is None else key,
+        )
 
     def keyed(self, record: Record, site: Site) -> Record:
         """The record with a key made for its generation, if the tool takes one."""
-        if self.contract.key is None:
-            return record
-        action = about(record)
-        key = make_key(
-            self.contract,
-            secret=site.secret,
-            scope=action.scope,
-            identity=action.identity,
-            turn=record.turn,
-            ordinal=action.ordinal,
-            generation=record.generation,
-        )
-        return replace(record, key=key)
+        return changed(record, key=self._key(record, site))
+
+    def _key(self, record: Record, site: Site) -> str | None:
+        action, generation = about(record), record.generation
+        return key_of(self.contract, action, record.turn, generation, site.secret)
 
 
 def begin(contract: Contract, request: Request, site: Site) -> Call:
-    """Name the action. Raises `ArgumentError` for arguments that cannot be named or kept."""
+    """Name the action, as of now. Raises `ArgumentError` for what cannot be named or kept."""
     scope, secret, ordinal = request.scope, site.secret, request.ordinal
     name = identify(contract, request.arguments, scope=scope, secret=secret, ordinal=ordinal)
-    given = request.plain
+    given, names = request.plain, os.urandom(16).hex()
     action = Action(
         scope=scope,
-        id=secrets.token_hex(8),
+        id=names[:16],
         identity=name.identity,
         resource=contract.writes,
         ordinal=ordinal,
@@ -112,18 +109,37 @@ def begin(contract: Contract, request: Request, site: Site) -> Call:
         call_ids=() if request.call_id is None else (request.call_id,),
         contract=contract.digest,
     )
+    now = site.clock.now()
     draft = Record(
         tool=contract.tool,
         turn=request.turn,
         content=name.content,
-        owner=secrets.token_hex(8),
-        claimed=0.0,
-        lease=0.0,
-        sends=(0.0,),
+        key=key_of(contract, action, request.turn, 0, secret),
+        owner=names[16:],
+        claimed=now.latest,
+        lease=now.latest + site.policy.lease,
+        sends=(now.earliest,),
         about=action,
     )
     return Call(
         contract=contract, arguments=given, draft=draft, send=request.send, turn=request.turn
+    )
+
+
+def key_of(
+    contract: Contract, action: Action, turn: str | None, generation: int, secret: bytes
+) -> str | None:
+    """Make the key of one generation of an action; None if the tool takes none."""
+    if contract.key is None:
+        return None
+    return make_key(
+        contract,
+        secret=secret,
+        scope=action.scope,
+        identity=action.identity,
+        turn=turn,
+        ordinal=action.ordinal,
+        generation=generation,
     )
 
 

@@ -41,8 +41,7 @@ class Driver(Performer):
         terms = self.call.contract.terms
         if terms.tool in self.site.ignored:
             terms = replace(terms, keyed=False)
-        draft = self.call.stamped(self.call.draft, self.site.clock.now(), self.site)
-        engine = guarded(draft, terms, self.site.policy)
+        engine = guarded(self.call.draft, terms, self.site.policy)
         try:
             step = next(engine)
             while True:

@@ -10,7 +10,7 @@ from retry_guard._call import Call, Request, Site
 from retry_guard._clock import TICK
 from retry_guard._driver import Driver
 from retry_guard._hands import Hands
-from retry_guard._own_key import Conflict, with_own_key
+from retry_guard._own_key import Conflict, named
 from retry_guard_contracts import ArgumentError
 from retry_guard_core import End, Now, Record, Reply, Step
 from retry_guard_ledgers import LedgerError, about
@@ -132,10 +132,10 @@ async def observe(
     hidden = replace(about(call.draft), scope=PREFIX + about(call.draft).scope)
     call = replace(call, draft=replace(call.draft, about=hidden))
     try:
-        named: Call | Conflict = await hands.ledger(with_own_key, call, site)
-        if isinstance(named, Conflict):
-            return Observation(request.tool, about(named.record).id, "refuse", "key_conflict")
-        shadow = _Shadow(named, site, hands, direct)
+        known = await named(call, site, hands)
+        if isinstance(known, Conflict):
+            return Observation(request.tool, about(known.record).id, "refuse", "key_conflict")
+        shadow = _Shadow(known, site, hands, direct)
         would, reason = await _followed(shadow)
     except LedgerError:
         return Observation(

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 
 from retry_guard._call import Call, Site
+from retry_guard._hands import Hands
+from retry_guard._records import changed
 from retry_guard_contracts import caller_key, decode, differing
 from retry_guard_core import Record
 from retry_guard_ledgers import about
@@ -29,13 +31,26 @@ def with_own_key(call: Call, site: Site) -> Call | Conflict:
     scope = about(call.draft).scope
     holder = site.ledger.find(scope, key=key)
     if holder is None:
-        return replace(call, draft=replace(call.draft, key=key))
+        return _keeping(call, key, call.draft.turn, site)
     if _same(holder, call.draft):
-        turn = _turn_of(holder, key, call, site)
-        return replace(call, draft=replace(call.draft, key=key, turn=turn))
+        return _keeping(call, key, _turn_of(holder, key, call, site), site)
     if holder.state == "open":
         return Conflict(holder, differing_from(holder, call, site))
-    return call
+    return replace(call, draft=call.stamped(call.draft, site.clock.now(), site))
+
+
+async def named(call: Call, site: Site, hands: Hands) -> Call | Conflict:
+    """Do the same, as far as the ledger is needed for it."""
+    if offered(call) is None:
+        return call
+    answer: Call | Conflict = await hands.ledger(with_own_key, call, site)
+    return answer
+
+
+def _keeping(call: Call, key: str, turn: str | None, site: Site) -> Call:
+    """The call, as of now, with the caller's key."""
+    draft = changed(call.draft, key=key, turn=turn)
+    return replace(call, draft=call.stamped(draft, site.clock.now(), site))
 
 
 def offered(call: Call) -> str | None:

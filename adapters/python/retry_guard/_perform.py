@@ -8,6 +8,7 @@ from retry_guard._call import Call, Site
 from retry_guard._clock import TICK
 from retry_guard._hands import AwaitedError, Hands
 from retry_guard._look import look, put
+from retry_guard._records import changed
 from retry_guard_core import End, Now, Record, Reply, Step
 from retry_guard_ledgers import LedgerError, about
 
@@ -18,7 +19,9 @@ class Performer:
     def __init__(self, call: Call, site: Site, hands: Hands) -> None:
         """Prepare; nothing is claimed yet."""
         self.call, self.site, self.hands = call, site, hands
-        self.record, self.last, self.sent = call.draft, NOTHING, False
+        self.record, self.last, self.sent, self.claimed = call.draft, NOTHING, False, False
+        self.told = site.clock.now()
+        self.stale = False
 
     async def perform(self, step: Step) -> Reply:
         """Carry out one step. Raises what stopped the call, unless it only has to be recorded."""
@@ -46,8 +49,8 @@ class Performer:
 
     def reply(self, record: Record, ok: bool = True, end: End = NOTHING.end) -> Reply:  # noqa: FBT001, FBT002 - as the core orders it
         """What the core is told, at this moment."""
-        self.record = record
-        return self.moment(), record, ok, end
+        self.record, self.told = record, self.moment()
+        return self.told, record, ok, end
 
     def moment(self) -> Now:
         """The time at which a step ends."""
@@ -55,7 +58,9 @@ class Performer:
 
     async def _claim(self, draft: Record, after: Record | None) -> Reply:
         now = self.site.clock.now()
-        draft = self.call.stamped(draft, now, self.site)
+        if self.claimed:
+            draft = self.call.stamped(draft, now, self.site)
+        self.claimed = True
         record: Record = await self.hands.ledger(self._taken, draft, after, now)
         return self.reply(record)
 
@@ -79,11 +84,12 @@ class Performer:
 
     async def _save(self, record: Record, *, hold: bool) -> Reply:
         now = self.site.clock.now()
+        self.stale = now.latest - self.told.latest > self.site.policy.lease / 3
         lease = now.latest + (self.site.policy.lease if hold else 0.0)
         settled_at = record.settled_at if record.state == "open" else now.latest
         if record.generation != self.record.generation:
             record = self.call.keyed(record, self.site)
-        self.record = record = replace(record, lease=lease, settled_at=settled_at)
+        self.record = record = changed(record, lease=lease, settled_at=settled_at)
         try:
             ok: bool = await self.hands.ledger(self._kept, record, hold)
         except LedgerError:
@@ -117,8 +123,11 @@ class Performer:
         return self.reply(record, end=self.last.end)
 
     def _packed(self, record: Record) -> tuple[dict[str, Any], dict[str, str]] | None:
-        """What goes out; None: nothing may, since the lease is out or the call is to stop."""
-        if self.hands.cancelled is not None:
+        """What goes out; None: nothing may.
+
+        The call is to stop, the lease is out, or the decision to send is older than a third of one.
+        """
+        if self.hands.cancelled is not None or self.stale:
             return None
         try:
             packed = outgoing(self.call, record, self.site)
