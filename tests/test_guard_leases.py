@@ -102,4 +102,4 @@ def test_a_key_never_goes_out_beyond_its_retention_wherever_the_call_stalls(
         return lab.service.send(arguments, extra)
 
     lab.guard(contract, clock=clock).call(send=send)
-    assert max(sent_at) - min(sent_at) < 200
+    assert all(at - sent_at[0] < 200 for at in sent_at)
