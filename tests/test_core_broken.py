@@ -100,3 +100,9 @@ def test_the_real_guard_is_right_where_the_broken_one_is_not(mutant: Mutant) -> 
     scene = SCENES[mutant.name]
     assert problems(scene, None) == set()
     assert problems(scene, mutant) != set()
+
+
+def test_a_broken_guard_whose_text_is_gone_from_the_source_fails_loudly() -> None:
+    gone = replace(MUTANTS[0], old="no such text")
+    with pytest.raises(AssertionError, match="stands 0 times"):
+        load(gone)

@@ -127,15 +127,19 @@ def test_after_a_refusal_the_next_call_starts_a_new_generation_with_what_it_has_
 
 @pytest.mark.parametrize("turn", ["t1", "t2", None])
 @pytest.mark.parametrize("state", ["done", "not_executed"])
+@pytest.mark.parametrize("effect", ["write", "idempotent"])
 def test_who_waited_for_a_live_call_is_told_its_end(
-    state: Literal["done", "not_executed"], turn: str | None
+    effect: Literal["write", "idempotent"],
+    state: Literal["done", "not_executed"],
+    turn: str | None,
 ) -> None:
     """Also in another turn, also where the first caller has received it, also a refusal."""
-    hand = Hand(call_of(turn=turn), Terms(tool="t", effect="idempotent")).tell(START, owner="B")
+    hand = Hand(call_of(turn=turn), Terms(tool="t", effect=effect)).tell(START, owner="B")
     assert (hand.does, hand.step and hand.step.wait) == ("wait", POLICY.poll)
     hand.tell(START + 1)
     assert hand.does == "claim"
-    hand.tell(START + 1, owner="B", turn="t1", state=state, value="v", settled_at=START + 0.5)
+    told = {"turn": "t1", "state": state, "value": "v", "settled_at": START + 0.5}
+    hand.tell(START + 1, owner="B", delivered=state == "done", **told)
     assert hand.end is not None
     assert hand.end[:2] == (state, "v")
 

@@ -4,7 +4,7 @@ from math import inf
 
 import pytest
 
-from retry_guard_core import End, Policy, Terms
+from retry_guard_core import End, Now, Policy, Terms
 from toy_hand import START, Hand, call_of
 
 KEY = Terms(tool="t", keyed=True, retention=900.0, bound=10.0)
@@ -104,3 +104,17 @@ def test_an_operator_is_not_asked_twice_by_two_calls() -> None:
     hand = Hand(call_of(), NONE).tell(START, ended=START - 5, asked_at=START - 4)
     assert hand.does == "save"
     assert hand.tell(START).end == End("unresolved", note="nothing_can_tell")
+
+
+def test_a_re_issue_is_recorded_with_the_earliest_time_that_it_can_be() -> None:
+    """So that the time for which the server remembers the key is never taken as shorter."""
+    hand = Hand(call_of(), KEY).sent(key="k")
+    hand.give((Now(START + 2, START + 5), hand.record, True, End("unknown")))
+    assert (hand.does, hand.record.sends) == ("save", (START, START + 2))
+
+
+def test_the_end_of_a_send_is_recorded_with_the_latest_time_that_it_can_be() -> None:
+    """So that what is still in flight is never given less time than it may take."""
+    hand = Hand(call_of(), READ).tell(START)
+    hand.give((Now(START + 1, START + 4), hand.record, True, End("unknown")))
+    assert (hand.does, hand.record.ended) == ("wait", START + 4)

@@ -131,3 +131,14 @@ def test_the_pause_before_a_re_issue_doubles_up_to_its_limit(tries: int, pause: 
     terms = Terms(tool="t", keyed=True, retention=86_400.0)
     verdict = decide(terms, record(key="k", tries=tries), Now(END, END), Policy(attempts=9_999))
     assert verdict == ("keyed", "reissue", pause)
+
+
+@pytest.mark.parametrize("later", [1.0, 30.0, 299.0])
+def test_a_key_of_unknown_retention_is_used_again_only_by_the_call_that_sent_it(
+    later: float,
+) -> None:
+    terms, now = Terms(tool="t", keyed=True), Now(FIRST + later, FIRST + later)
+    first = record(key="k", claimed=FIRST, ended=FIRST)
+    assert decide(terms, first, now, POLICY).row == "keyed"
+    second = replace(first, claimed=now.latest)
+    assert decide(terms, second, now, POLICY).row == "nothing_can_tell"

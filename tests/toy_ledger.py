@@ -1,4 +1,4 @@
-"""A ledger of about 25 lines: a dict, and the matching that every ledger has to do."""
+"""A ledger in a dict: nothing but the matching that every ledger has to do."""
 
 from dataclasses import replace
 from typing import NamedTuple

@@ -50,22 +50,23 @@ def identify(
     named, rest = split(contract, arguments)
     own = ("tool", contract.server, contract.tool)
     place = ("resource", contract.resource) if contract.resource else own
-    head = _head(scope, place, ordinal if contract.twins == "count" else None)
-    content = _digest(secret, _TAIL, rest) if rest else _no_content(secret)
+    head = _head(SCHEME, scope, place, ordinal if contract.twins == "count" else None)
+    content = _content(secret, SCHEME, rest) if rest else _no_content(secret, SCHEME)
     return Identity(_digest(secret, head, named), content)
 
 
-_TAIL = canonical([SCHEME, "content"])
+@lru_cache(maxsize=256, typed=True)
+def _head(scheme: int, scope: str, place: tuple[str | None, ...], count: int | None) -> bytes:
+    return canonical([scheme, "identity", scope, place, count], "scope")
 
 
-@lru_cache(maxsize=256)
-def _head(scope: str, place: tuple[str | None, ...], count: int | None) -> bytes:
-    return canonical([SCHEME, "identity", scope, place, count], "scope")
+def _content(secret: bytes, scheme: int, rest: dict[str, bytes]) -> bytes:
+    return _digest(secret, canonical([scheme, "content"]), rest)
 
 
 @lru_cache(maxsize=16)
-def _no_content(secret: bytes) -> bytes:
-    return _digest(secret, _TAIL, {})
+def _no_content(secret: bytes, scheme: int) -> bytes:
+    return _content(secret, scheme, {})
 
 
 def differing(

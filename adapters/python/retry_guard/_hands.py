@@ -4,6 +4,7 @@ import asyncio
 import functools
 import inspect
 from collections.abc import Callable, Coroutine
+from types import FunctionType
 from typing import Any, Protocol
 
 from retry_guard._answers import UsageError
@@ -43,6 +44,8 @@ class SyncHands:
 
     def refuse(self, tool: str, function: Callable[..., Any]) -> None:
         """Refuse generators, and functions that have to be awaited."""
+        if _is_plain(function):
+            return
         refuse_generator(tool, function)
         if inspect.iscoroutinefunction(called(function)):
             raise UsageError(f"{tool}: an async function was given to Guard: use AsyncGuard")
@@ -88,7 +91,8 @@ class AsyncHands:
 
     def refuse(self, tool: str, function: Callable[..., Any]) -> None:
         """Refuse generators."""
-        refuse_generator(tool, function)
+        if not _is_plain(function):
+            refuse_generator(tool, function)
 
     async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call it, and await what it returns if that can be awaited."""
@@ -119,6 +123,16 @@ class AsyncHands:
         else:
             clock.sleep(seconds)
             await asyncio.sleep(0)
+
+
+_ODD = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+def _is_plain(function: Callable[..., Any]) -> bool:
+    """Whether it is clear at a glance that a call runs the function; if not, look closely."""
+    if not isinstance(function, FunctionType) or function.__dict__:
+        return False
+    return not function.__code__.co_flags & _ODD
 
 
 def called(function: Callable[..., Any]) -> Any:

@@ -20,7 +20,7 @@ class Performer:
         """Prepare; nothing is claimed yet."""
         self.call, self.site, self.hands = call, site, hands
         self.record, self.last, self.sent, self.claimed = call.draft, NOTHING, False, False
-        self.told = site.clock.now()
+        self.told = Now(call.draft.sends[0], call.draft.claimed)
         self.stale = False
 
     async def perform(self, step: Step) -> Reply:
