@@ -25,7 +25,7 @@ endif
 $(READY): pyproject.toml
 	@[ -n "$(PYTHON)" ] && "$(PYTHON)" -c '$(IS_USABLE)' >/dev/null 2>&1 || \
 		{ echo "error: needs Python 3.11 or newer with its venv module: install it, or say make PYTHON=/path/to/python" >&2; exit 2; }
-	@echo "Setting up $(VENV)"
+	@echo "Setting up $(VENV) (once, about a minute)"
 	@[ "$$(cat $@ 2>/dev/null)" = "$(CURDIR)" ] || rm -rf $(VENV)
 	@"$(PYTHON)" -m venv $(VENV)
 	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check --upgrade 'pip>=25.1'

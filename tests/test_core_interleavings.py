@@ -96,3 +96,17 @@ def test_the_scope_holds_every_contract_outcome_and_order_of_turns() -> None:
     assert set(turns) == set(TURNS)
     assert {first for first, *_ in scripts} == set(OUTCOMES)
     assert BOUND < POLICY.deadline < RETENTION
+
+
+@pytest.mark.parametrize("stall", [1.0, RETENTION + 50])
+def test_a_decision_to_send_the_key_again_is_not_carried_out_once_it_is_old(stall: float) -> None:
+    """The process sleeps after the decision and before the save; nobody takes its record over."""
+    end = game(KEY, ("t1", "t1"), ("lost_ack",))
+    caller = end.callers[0]
+    while not (caller.step is not None and caller.step.hold):
+        caller.go()
+    end.world.pass_until(end.world.now + stall)
+    end.beat()
+    told = caller.run()
+    assert len(end.world.effects) == 1
+    assert told.kind == ("done" if stall < RETENTION else "unresolved")

@@ -77,11 +77,7 @@ class Guarded(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from([1.0, 10.0, 40.0, 250.0]))
     def let_time_pass(self, seconds: float) -> None:
-        """No caller stalls between its decision to send and the save that says so."""
         until = self.game.world.now + seconds
-        for caller in self.alive:
-            if caller.step is not None and caller.step.hold:
-                self.play("go", caller)
         while self.game.world.now < until:
             self.game.world.pass_until(min(self.game.world.now + 10, until))
             self.game.beat()

@@ -138,7 +138,7 @@ def test_who_waited_for_a_live_call_is_told_its_end(
     assert (hand.does, hand.step and hand.step.wait) == ("wait", POLICY.poll)
     hand.tell(START + 1)
     assert hand.does == "claim"
-    told = {"turn": "t1", "state": state, "value": "v", "settled_at": START + 0.5}
+    told: dict[str, Any] = {"turn": "t1", "state": state, "value": "v", "settled_at": START + 0.5}
     hand.tell(START + 1, owner="B", delivered=state == "done", **told)
     assert hand.end is not None
     assert hand.end[:2] == (state, "v")

@@ -66,7 +66,8 @@ class Caller(Claims):
         self.record, self.end = self.call, None
         self.flight: End | None = None
         self.ready, self.asked = world.now, 0
-        self.delivered = self.stopped = self.suspended = False
+        self.delivered = self.stopped = self.suspended = self.stale = False
+        self.told_at, self.skew = world.now, policy.skew
 
     @property
     def finished(self) -> bool:
@@ -80,7 +81,8 @@ class Caller(Claims):
 
     def state(self) -> tuple[Hashable, ...]:
         """All that the future depends on, but for the engine."""
-        flags = (self.stopped, self.suspended, self.delivered)
+        decided = self.told_at if self.step is not None and self.step.hold else 0.0
+        flags = (self.stopped, self.suspended, self.delivered, self.stale, decided)
         counts = (self.claims, self.keys, self.asked)
         return self.record, self.end, self.flight, self.ready, *counts, *flags
 
@@ -110,7 +112,7 @@ class Caller(Claims):
 
     def answer(self, reply: Reply) -> None:
         self.replies.append(reply)
-        self.record = reply[1]
+        self.record, self.told_at = reply[1], reply[0].latest
         try:
             self.step = self.engine.send(reply)
         except StopIteration as stop:
@@ -119,8 +121,11 @@ class Caller(Claims):
             self.ready = self.world.now + waits(self.step)
 
     def begin_send(self, record: Record) -> None:
-        """Look at the lease; then the request leaves with the recorded arguments."""
-        if self.world.now >= record.lease:
+        """Look at the lease; then the request leaves with the recorded arguments.
+
+        A decision that was old when it was saved is as good as a lease that ran out.
+        """
+        if self.world.now >= record.lease or self.stale:
             self.flight = End("not_executed", "lease lost")
             return
         action = about(record)
@@ -133,6 +138,7 @@ class Caller(Claims):
             case "claim":
                 record = self.ledger.claim(self.stamped(record), step.detail, now)
             case "save":
+                self.stale = step.hold and self.world.now - self.told_at > self.skew
                 record, ok = self.saved(record, hold=step.hold)
             case "send":
                 end, self.flight = self.flight or end, None

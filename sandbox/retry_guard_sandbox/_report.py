@@ -16,8 +16,9 @@ from retry_guard_sandbox._tally import (
 )
 
 HEADING = (
-    "Scripted agents: a census of guard and contract mechanics, not a sample of models. "
-    "Counts of logical writes, guard off / on; helped and harmed: cells."
+    "Scripted agents: a census of guard and contract mechanics, not a sample of models.\n"
+    "Counts of logical writes, guard off/on. Falsely done: claimed done, and not exactly\n"
+    "once. Asked: handed to a person, where nothing else could tell (needed) or could have."
 )
 OFF, ON = "no_guard", "guard"
 
@@ -25,17 +26,14 @@ Verdict = Literal["pass", "block", "inconclusive"]
 EXIT_CODES: dict[Verdict, int] = {"pass": 0, "block": 1, "inconclusive": 3}
 
 COLUMNS = (
-    "contract",
     "fault",
-    "episodes",
     "writes",
     "duplicates",
     "omissions",
-    "false completions",
+    "falsely done",
     "exactly once",
-    "escalations needed",
-    "needless",
-    "helped / harmed",
+    "asked: needed",
+    "asked: needless",
 )
 
 
@@ -54,17 +52,14 @@ class Line:
         """Return what stands in the columns."""
         off, on = self.off, self.on
         return (
-            self.contract,
             self.fault,
-            str(max(off.episodes, on.episodes)),
             str(max(off.writes, on.writes)),
-            f"{off.duplicates} / {on.duplicates}",
-            f"{off.omissions} / {on.omissions}",
-            f"{off.false_completions} / {on.false_completions}",
-            f"{off.exactly_once} / {on.exactly_once}",
-            f"{off.needed} / {on.needed}",
-            f"{off.needless} / {on.needless}",
-            f"{len(self.helped)} / {len(self.harmed)}",
+            f"{off.duplicates}/{on.duplicates}",
+            f"{off.omissions}/{on.omissions}",
+            f"{off.false_completions}/{on.false_completions}",
+            f"{off.exactly_once}/{on.exactly_once}",
+            f"{off.needed}/{on.needed}",
+            f"{off.needless}/{on.needless}",
         )
 
 
@@ -77,6 +72,11 @@ class Report:
     remaining: tuple[str, ...]
     findings: tuple[str, ...]
     verdict: Verdict
+
+    @property
+    def helped(self) -> int:
+        """How many cells came out exactly once with the guard only."""
+        return sum(len(line.helped) for line in self.lines)
 
     @property
     def exit_code(self) -> int:

@@ -126,17 +126,18 @@ def _written(rows: Iterator["Row"], file: TextIO | None) -> Iterator["Row"]:
 def _print(result: "Report") -> None:
     from retry_guard_sandbox import COLUMNS, HEADING
 
-    lines = table(*(name.replace(" ", "\n", 1) for name in COLUMNS))
-    for column in lines.columns[2:]:
-        column.justify = "right"
-    before = None
-    for line in result.lines:
-        if before not in (None, line.contract):
-            lines.add_section()
-        before = line.contract
-        lines.add_row(*line.texts())
     print(HEADING)
-    show(lines)
+    for contract in dict.fromkeys(line.contract for line in result.lines):
+        lines = table(*(name.replace(" ", "\n", 1) for name in COLUMNS))
+        lines.padding = (0, 0, 0, 1)
+        for column in lines.columns[1:]:
+            column.justify = "right"
+        for line in result.lines:
+            if line.contract == contract:
+                lines.add_row(*line.texts())
+        print(f"\nContracts: {contract}")
+        show(lines)
+    print(f"Cells that the guard helped (off not exactly once, on exactly once): {result.helped}")
     for title, items in (
         ("Cells that the guard harmed (off exactly once, on not)", result.harmed),
         ("Duplicates that remain with the guard", result.remaining),

@@ -55,6 +55,8 @@ def set_of(forms: Iterable[bytes]) -> bytes:
 def _form(value: object, place: Place, depth: int) -> bytes:
     if depth > MAX_DEPTH:
         check_depth(depth, place)
+    if type(value) is str and value.isascii():  # most of what there is; in NFC as it stands
+        return b"s%d:%b" % (len(value), value.encode())
     write = _WRITERS.get(type(value))
     if write is not None:
         return write(value, place, depth)
@@ -73,29 +75,26 @@ def _class(value: object) -> bytes:
 
 
 def _text(value: str, place: Place, _depth: int) -> bytes:
-    if value.isascii():  # is in NFC as it stands
-        return b"s%d:%b" % (len(value), value.encode())
     check_text(value, place)
     return piece(b"s", normalize("NFC", value).encode())
 
 
 def _integer(value: int, place: Place, _depth: int) -> bytes:
     check_number(value, place)
-    digits, exponent = value, 0
-    while digits and digits % 10 == 0:
-        digits, exponent = digits // 10, exponent + 1
-    return piece(b"i", b"%xe%d" % (digits, exponent))
+    return _decimal(value, 0)
 
 
-def _number(value: float | Decimal, place: Place, depth: int) -> bytes:
+def _number(value: float | Decimal, place: Place, _depth: int) -> bytes:
     check_number(value, place)
-    exact = Decimal(float.__repr__(value)) if isinstance(value, float) else value
-    sign, figures, places = exact.as_tuple()
-    digits = int("".join(map(str, figures))) * (-1 if sign else 1)
-    exponent = int(places) if digits else 0
+    exact = value if isinstance(value, Decimal) else Decimal(float.__repr__(value))
+    sign, figures, exponent = exact.as_tuple()
+    return _decimal(int("".join(map(str, figures))) * (-1 if sign else 1), int(exponent))
+
+
+def _decimal(digits: int, exponent: int) -> bytes:
     while digits and digits % 10 == 0:
         digits, exponent = digits // 10, exponent + 1
-    return piece(b"i", b"%xe%d" % (digits, exponent))
+    return piece(b"i", b"%xe%d" % (digits, exponent if digits else 0))
 
 
 def _list(value: Iterable[object], place: Place, depth: int) -> bytes:
@@ -119,7 +118,7 @@ def _mapping(value: dict[str, object], place: Place, depth: int) -> bytes:
         if name in forms:
             raise error(place, f"two keys are both {name!r} in NFC; keep one of them")
         forms[name] = _form(item, (place, name), depth + 1)
-    parts = [_text(name, place, depth) + forms[name] for name in sorted(forms)]
+    parts = [_form(name, place, 0) + forms[name] for name in sorted(forms)]
     return piece(b"d", b"".join(parts))
 
 
@@ -140,7 +139,7 @@ _WRITERS: dict[type, Callable[[Any, Place, int], bytes]] = {
     float: _number,
     Decimal: _number,
     str: _text,
-    bytes: lambda value, _path, _depth: piece(b"x", value),
+    bytes: lambda value, _path, _depth: b"x%d:%b" % (len(value), value),
     UUID: lambda value, _path, _depth: piece(b"u", value.bytes),
     date: lambda value, _path, _depth: piece(b"y", value.isoformat().encode()),
     datetime: _datetime,

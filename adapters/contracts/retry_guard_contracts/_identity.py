@@ -3,17 +3,14 @@
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple, cast
-from unicodedata import normalize
 
-from retry_guard_contracts._arguments import check_arguments
 from retry_guard_contracts._canonical import canonical
+from retry_guard_contracts._counted import counted
 from retry_guard_contracts._digests import keyed
-from retry_guard_contracts._errors import ArgumentError
 from retry_guard_contracts._normal import normal
 from retry_guard_contracts._paths import DROP, MISSING, Path, change, find, parse_path
 from retry_guard_contracts._schema import Contract
 from retry_guard_contracts._secrets import seal, sealed_paths
-from retry_guard_contracts._values import MAX_DEPTH, check_depth
 
 SCHEME = 1
 """Version of the canonical form, the normalisers and what goes into an identity.
@@ -96,7 +93,7 @@ def split(
     contract: Contract, arguments: Mapping[str, Any]
 ) -> tuple[dict[str, bytes], dict[str, bytes]]:
     """Return the normal forms of the fields that name the effect, and of the rest, by name."""
-    held = _counted(contract, arguments)
+    held = counted(contract, arguments)
     if contract.identity is None:
         return _forms(held), {}
     named: dict[str, bytes] = {}
@@ -112,52 +109,6 @@ def split(
 
 def _forms(held: dict[str, object]) -> dict[str, bytes]:
     return {name: canonical(value, ("arguments", name)) for name, value in held.items()}
-
-
-def _counted(contract: Contract, arguments: Mapping[str, Any]) -> dict[str, object]:
-    """The arguments that count: no key, no volatile ones, nothing that says what omission says."""
-    held: object = check_arguments(arguments)
-    ignored = [parse_path(path) for path in contract.volatile]
-    if contract.key is not None and not contract.key.carried:
-        ignored.append(parse_path(contract.key.param))
-    held = _without_nulls(held, 0)
-    for path in ignored:
-        held = change(held, path, lambda _: DROP)
-    for text, default in contract.defaults.items():
-        held = _without_default(contract, held, text, default)
-    return cast("dict[str, object]", held)
-
-
-def _without_default(contract: Contract, held: object, text: str, default: object) -> object:
-    kind = (contract.identity or {}).get(text, "exact")
-    same = normal(kind, default, f"defaults.{text}")
-    place = f"arguments.{text}"
-    return change(
-        held, parse_path(text), lambda value: DROP if normal(kind, value, place) == same else value
-    )
-
-
-def _without_nulls(value: object, depth: int) -> object:
-    if depth > MAX_DEPTH:
-        check_depth(depth, "arguments")
-    kind = type(value)
-    if kind is dict:
-        held = cast("dict[str, object]", value)
-        names = [_in_nfc(name) for name in held]
-        if len(set(names)) < len(held):
-            raise ArgumentError("arguments: two keys are the same in NFC; keep one of them")
-        return {
-            name: _without_nulls(item, depth + 1)
-            for name, item in zip(names, held.values(), strict=True)
-            if item is not None
-        }
-    if kind is list or kind is tuple:
-        return [_without_nulls(item, depth + 1) for item in cast("list[object]", value)]
-    return value
-
-
-def _in_nfc(name: str) -> str:
-    return name if type(name) is not str or name.isascii() else normalize("NFC", name)
 
 
 def _without(arguments: Mapping[str, Any], paths: list[Path]) -> dict[str, Any]:

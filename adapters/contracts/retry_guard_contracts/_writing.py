@@ -25,7 +25,6 @@ from retry_guard_contracts._values import (
     refuse,
 )
 
-
 _JSON = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, separators=(",", ":"), check_circular=False
 )

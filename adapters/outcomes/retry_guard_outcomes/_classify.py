@@ -9,6 +9,7 @@ from retry_guard_outcomes._errors import of_exception
 from retry_guard_outcomes._processes import of_process
 from retry_guard_outcomes._table import PROCESSES, RESPONSES, names
 
+_ENDS = (Done, NotExecuted, Unknown)
 
 _DATA = frozenset({type(None), bool, int, float, str, bytes, list, tuple})
 """Classes whose values say nothing of how a send ended."""
@@ -25,7 +26,7 @@ def classify(outcome: object) -> Done | NotExecuted | Unknown:
     It sees the last request of a send: a send that makes several writes has to catch the errors
     of the later ones itself.
     """
-    if isinstance(outcome, Done | NotExecuted | Unknown):
+    if isinstance(outcome, _ENDS):
         return outcome
     if isinstance(outcome, BaseException):
         return of_exception(outcome)
@@ -39,9 +40,10 @@ def classify_body(outcome: object) -> Done | NotExecuted | Unknown:
     give it to an equal call. So let `send` return the response, whose status says what happened.
     """
     end = classify(outcome)
-    if not isinstance(end, Done) or RESPONSES.isdisjoint(names(type(end.value))):
+    value: object = end.value if isinstance(end, Done) else None
+    if RESPONSES.isdisjoint(names(type(value))):
         return end
-    text = _http.body_of(end.value)
+    text = _http.body_of(value)
     try:
         return replace(end, value=json.loads(text))
     except ValueError:
@@ -49,7 +51,7 @@ def classify_body(outcome: object) -> Done | NotExecuted | Unknown:
 
 
 def _of_value(value: object) -> Done | NotExecuted | Unknown:
-    kind = type(value)
+    kind: type[object] = type(value)
     if kind in _DATA:
         return Done(value)
     if kind is dict:

@@ -34,6 +34,8 @@ class Attempt:
     effect_id: str | None = None
 
 
+_ENDS = (Done, NotExecuted, Unknown)
+
 _FIXED = frozenset({type(None), bool, int, float, str, bytes, Decimal, UUID, date, datetime})
 
 NOTHING = Attempt(End("unknown"))
@@ -57,11 +59,8 @@ def outgoing(call: Call, record: Record, site: Site) -> tuple[dict[str, Any], di
 def _recorded(call: Call, record: Record, site: Site) -> dict[str, Any]:
     """The recorded arguments: the caller's own objects, where they are the same."""
     recorded = about(record).arguments
-    if _are_fixed(call.arguments):
-        same = about(call.draft).arguments == recorded
-    else:
-        same = _stored(call, site) == recorded
-    if same:
+    own = about(call.draft).arguments if _are_fixed(call.arguments) else _stored(call, site)
+    if own == recorded:
         return dict(call.arguments)
     arguments: dict[str, Any] = decode(recorded)
     if not call.contract.secret:
@@ -116,7 +115,7 @@ def asked(site: Site, tool: str, result: Any) -> Done | NotExecuted | Unknown | 
     except Exception:  # noqa: BLE001 - it is the user's
         _log.warning("classify failed, so an outcome of %s is unknown", tool, exc_info=True)
         return None
-    if isinstance(outcome, Done | NotExecuted | Unknown):
+    if isinstance(outcome, _ENDS):
         return outcome
     kind = type(outcome).__name__
     _log.warning("classify returned %s: return Done, NotExecuted or Unknown", kind)

@@ -1,14 +1,13 @@
 """The two ways to carry out what blocks: in this thread, or awaiting it."""
 
 import asyncio
-import functools
 import inspect
 from collections.abc import Callable, Coroutine
-from types import FunctionType
 from typing import Any, Protocol
 
 from retry_guard._answers import UsageError
 from retry_guard._clock import Clock, LedgerClock
+from retry_guard._functions import called, is_plain, refuse_generator
 
 
 class AwaitedError(UsageError):
@@ -44,7 +43,7 @@ class SyncHands:
 
     def refuse(self, tool: str, function: Callable[..., Any]) -> None:
         """Refuse generators, and functions that have to be awaited."""
-        if _is_plain(function):
+        if is_plain(function):
             return
         refuse_generator(tool, function)
         if inspect.iscoroutinefunction(called(function)):
@@ -91,7 +90,7 @@ class AsyncHands:
 
     def refuse(self, tool: str, function: Callable[..., Any]) -> None:
         """Refuse generators."""
-        if not _is_plain(function):
+        if not is_plain(function):
             refuse_generator(tool, function)
 
     async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -123,33 +122,6 @@ class AsyncHands:
         else:
             clock.sleep(seconds)
             await asyncio.sleep(0)
-
-
-_ODD = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
-
-
-def _is_plain(function: Callable[..., Any]) -> bool:
-    """Whether it is clear at a glance that a call runs the function; if not, look closely."""
-    if not isinstance(function, FunctionType) or function.__dict__:
-        return False
-    return not function.__code__.co_flags & _ODD
-
-
-def called(function: Callable[..., Any]) -> Any:
-    """What really runs when the function is called: without partials, or its `__call__`."""
-    while isinstance(function, functools.partial):
-        function = function.func
-    if inspect.isfunction(function) or inspect.ismethod(function) or inspect.isclass(function):
-        return function
-    return getattr(function, "__call__", function)  # noqa: B004 - the method itself is looked at
-
-
-def refuse_generator(tool: str, function: Callable[..., Any]) -> None:
-    """Raise `UsageError` for a generator, which would run after it was recorded as done."""
-    inner = called(function)
-    if inspect.isgeneratorfunction(inner) or inspect.isasyncgenfunction(inner):
-        msg = f"{tool} is a generator, which would run after it was recorded: return the whole"
-        raise UsageError(msg)
 
 
 def run_sync(work: Coroutine[Any, Any, Any]) -> Any:

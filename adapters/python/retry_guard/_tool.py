@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from retry_guard._answers import UsageError
-from retry_guard._hands import refuse_generator
+from retry_guard._functions import refuse_generator
 from retry_guard_contracts import Contract
 
 _TURN: ContextVar[tuple[str, str | None] | None] = ContextVar("retry_guard_turn", default=None)

@@ -1,0 +1,61 @@
+"""The arguments that count when two calls are compared."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+from unicodedata import normalize
+
+from retry_guard_contracts._arguments import check_arguments
+from retry_guard_contracts._errors import ArgumentError
+from retry_guard_contracts._normal import normal
+from retry_guard_contracts._paths import DROP, change, parse_path
+from retry_guard_contracts._schema import Contract
+from retry_guard_contracts._values import MAX_DEPTH, check_depth
+
+
+def counted(contract: Contract, arguments: Mapping[str, Any]) -> dict[str, object]:
+    """Return those that count: no key, no volatile ones, nothing that says what omission says.
+
+    Raises `ArgumentError` for what is no mapping, has too many levels, or a key twice in NFC.
+    """
+    held: object = check_arguments(arguments)
+    ignored = [parse_path(path) for path in contract.volatile]
+    if contract.key is not None and not contract.key.carried:
+        ignored.append(parse_path(contract.key.param))
+    held = _without_nulls(held, 0)
+    for path in ignored:
+        held = change(held, path, lambda _: DROP)
+    for text, default in contract.defaults.items():
+        held = _without_default(contract, held, text, default)
+    return cast("dict[str, object]", held)
+
+
+def _without_default(contract: Contract, held: object, text: str, default: object) -> object:
+    kind = (contract.identity or {}).get(text, "exact")
+    same = normal(kind, default, f"defaults.{text}")
+    place = f"arguments.{text}"
+    return change(
+        held, parse_path(text), lambda value: DROP if normal(kind, value, place) == same else value
+    )
+
+
+def _without_nulls(value: object, depth: int) -> object:
+    if depth > MAX_DEPTH:
+        check_depth(depth, "arguments")
+    kind = type(value)
+    if kind is dict:
+        held = cast("dict[str, object]", value)
+        names = [_in_nfc(name) for name in held]
+        if len(set(names)) < len(held):
+            raise ArgumentError("arguments: two keys are the same in NFC; keep one of them")
+        return {
+            name: _without_nulls(item, depth + 1)
+            for name, item in zip(names, held.values(), strict=True)
+            if item is not None
+        }
+    if kind is list or kind is tuple:
+        return [_without_nulls(item, depth + 1) for item in cast("list[object]", value)]
+    return value
+
+
+def _in_nfc(name: str) -> str:
+    return name if type(name) is not str or name.isascii() else normalize("NFC", name)
