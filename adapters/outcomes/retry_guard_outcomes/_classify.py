@@ -40,7 +40,9 @@ def classify_body(outcome: object) -> Done | NotExecuted | Unknown:
     give it to an equal call. So let `send` return the response, whose status says what happened.
     """
     end = classify(outcome)
-    value: object = end.value if isinstance(end, Done) else None
+    if not isinstance(end, Done):
+        return end
+    value: object = end.value
     if RESPONSES.isdisjoint(names(type(value))):
         return end
     text = _http.body_of(value)
