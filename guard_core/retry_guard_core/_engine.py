@@ -36,36 +36,39 @@ Reply = tuple[Now, Record, bool, End]
 
 def guarded(call: Record, terms: Terms, policy: Policy) -> Generator[Step, Reply, End]:
     """Guard one call. `call` is the record that a first claim inserts, marked as sent."""
-    latest, end = None, End("unknown")
+    latest, met, end = None, False, End("unknown")
     while end.kind == "unknown":
         now, known, _, _ = yield Step("claim", call, latest)
         if known.state != "open":
             age = now.earliest - known.settled_at
             near = known.turn == call.turn if call.turn else age < policy.turn_window
-            end, latest = _recall(call, known, terms, near=near, age=age), known
+            end, latest = _recall(call, known, terms, near, met, age), known
             if near:
                 call = replace(call, generation=known.generation + 1, fresh=known.fresh)
         elif known.owner == call.owner:
-            pursued = yield from _pursue(known, now, terms, policy)
+            pursued, met = (yield from _pursue(known, now, terms, policy)), True
             end = pursued._replace(note=pursued.note or end.note)
         elif now.latest - call.claimed >= policy.deadline:
             end = End("unresolved", note="still_running", not_before=known.lease)
         else:
+            met = True
             yield Step("wait", known, wait=policy.poll)
     return end
 
 
-def _recall(call: Record, record: Record, terms: Terms, *, near: bool, age: float) -> End:
-    """What an action that has ended says to this call; `unknown`: it is a new action."""
-    joined = record.settled_at > call.claimed
+def _recall(call: Record, record: Record, terms: Terms, near: bool, met: bool, age: float) -> End:
+    """What an action that has ended says to this call; `unknown`: it is a new action.
+
+    `near`: it belongs to the same turn. `met`: this call saw it open.
+    """
     unsure = terms.repeat if age < terms.repeat_window else "allow"
-    if record.answer == "again" or (not joined and terms.effect == "idempotent"):
+    if record.answer == "again" or (not met and terms.effect == "idempotent"):
         return End("unknown")
     if record.state == "not_executed":
-        return End("not_executed" if joined else "unknown", record.value)
+        return End("not_executed" if met else "unknown", record.value)
     if record.state == "abandoned":
         return End("unresolved" if near else "unknown", note="abandoned")
-    if record.delivered and not near and not joined:
+    if record.delivered and not near and not met:
         return End("unresolved" if unsure == "escalate" else "unknown", note=f"repeat_{unsure}")
     if (record.tool, record.content) != (call.tool, call.content):
         return End("unresolved", note="differs")
