@@ -63,12 +63,22 @@ def test_every_combination_of_facts_about_one_matching_item_has_the_right_verdic
         assert seen == right, (offset, exclusive, unique, tied)
 
 
-@pytest.mark.parametrize("different", [{"customer": "c2"}, {"amount": 6}, {"customer": None}])
+@pytest.mark.parametrize("different", [{"customer": "c2"}, {"amount": 6}, {"amount": 5.5}])
 @pytest.mark.parametrize("read", [{**BASE, "exclusive": True}, {**BASE, "unique": True}, BASE])
 def test_an_item_in_which_one_field_differs_is_anothers(
     read: dict[str, Any], different: dict[str, Any]
 ) -> None:
     assert sight(read, item(**different)) == Sight("absent")
+
+
+@pytest.mark.parametrize(
+    "other_kind", [{"customer": None}, {"amount": "6"}, {"amount": "5"}, {"amount": True}]
+)
+def test_an_item_in_which_a_field_is_of_another_kind_decides_nothing(
+    other_kind: dict[str, Any],
+) -> None:
+    """A server may spell a number as text, or hide it: that is no absence."""
+    assert sight(BASE, item(**other_kind)) == Sight("unbelieved")
 
 
 def test_nothing_at_all_is_absent() -> None:

@@ -125,7 +125,6 @@ SHAPELESS: list[object] = [
     {"page": {"items": {}}},
     {"page": {"items": "T"}},
     {"items": []},
-    {"error": "rate limited"},
     {"content": []},
     {"content": [{"type": "image", "data": "x"}]},
     {"content": [{"type": "text", "text": "no tickets found"}]},
@@ -137,6 +136,12 @@ SHAPELESS: list[object] = [
 @pytest.mark.parametrize("result", SHAPELESS, ids=range(len(SHAPELESS)))
 def test_a_result_without_the_declared_list_is_never_absence(result: object) -> None:
     assert judged(result) == Sight("unbelieved")
+
+
+@pytest.mark.parametrize("sign", ["isError", "is_error", "error", "errors", "timed_out"])
+def test_a_result_that_reports_an_error_is_a_failed_read_whatever_it_lists(sign: str) -> None:
+    assert judged({"page": {"items": []}, sign: ["index down"]}) == Sight("failed")
+    assert judged(json.dumps({"page": {"items": []}, sign: True})) == Sight("failed")
 
 
 @pytest.mark.parametrize("shown", [{}, {"id": 1}, {"name": "T"}, None, "T", 5, [], {"title": "T"}])

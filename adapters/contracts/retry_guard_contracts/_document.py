@@ -19,19 +19,28 @@ def document(result: object) -> object:
     and a `json` method) it is the body. Everything else is taken as it is.
 
     Raises:
-        FailedReadError: an MCP result that is an error, or a response with a status above 299.
+        FailedReadError: a result that says so itself (`isError`, `error`, `errors`, `timed_out`),
+            or a response with a status above 299.
         ValueError: text that is not JSON.
     """
     if isinstance(result, bytes):
         result = result.decode()
     if isinstance(result, str):
-        return parse_json(result)
+        parsed = parse_json(result)
+        return _unless_failed(parsed, members(parsed) or {})
     held = members(result)
     if held is not None:
-        return _of_mcp(held) if _is_mcp(held) else result
+        return _of_mcp(held) if _is_mcp(held) else _unless_failed(result, held)
     read = getattr(result, "json", None)
     status = getattr(result, "status_code", getattr(result, "status", None))
     return _of_http(read, status) if callable(read) and type(status) is int else result
+
+
+def _unless_failed(result: object, held: Mapping[object, object]) -> object:
+    """Return the result, unless it says of itself that the read failed."""
+    if _either(held, "isError", "is_error", "error", "errors", "timed_out"):
+        raise FailedReadError("the result reports an error")
+    return result
 
 
 def _is_mcp(held: Mapping[object, object]) -> bool:
@@ -42,15 +51,16 @@ def _is_mcp(held: Mapping[object, object]) -> bool:
 
 
 def _either(held: Mapping[object, object], *names: str) -> object:
-    return next((held[name] for name in names if held.get(name) is not None), None)
+    return next((held[name] for name in names if held.get(name)), None)
 
 
 def _of_mcp(held: Mapping[object, object]) -> object:
     if _either(held, "isError", "is_error"):
         raise FailedReadError("the tool reports an error")
-    structured = _either(held, "structuredContent", "structured_content")
-    if structured is not None:
-        return structured
+    for name in ("structuredContent", "structured_content"):
+        structured = held.get(name)
+        if structured is not None:
+            return _unless_failed(structured, members(structured) or {})
     blocks = [members(block) or {} for block in cast("list[object]", held["content"])]
     texts = [block["text"] for block in blocks if isinstance(block.get("text"), str)]
     parsed = [parse_json(cast("str", text)) for text in texts]
@@ -62,4 +72,5 @@ def _of_mcp(held: Mapping[object, object]) -> object:
 def _of_http(read: Any, status: int) -> object:  # noqa: ANN401 - some client's method
     if not 200 <= status <= 299:  # noqa: PLR2004 - a status code is its own name
         raise FailedReadError(f"the read was answered with status {status}")
-    return read()
+    body = read()
+    return _unless_failed(body, members(body) or {})

@@ -1,6 +1,7 @@
 """Comparing the items of a read with the arguments of a write, in three values."""
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any, Literal, cast
 
 from retry_guard_contracts._errors import ArgumentError
@@ -93,7 +94,10 @@ def _alike(
     contract: Contract | None = None,
     source: str | Fixed = "",
 ) -> Likeness:
-    """A missing field decides nothing; nor does one that the caller left to the server."""
+    """A missing field decides nothing, nor does one that the caller left to the server.
+
+    Nor does a value of another kind: a server may spell a number as text, or hide it.
+    """
     theirs = find(item, parse_path(path))
     if value is None:
         return "equal" if theirs is MISSING or theirs is None else "undecided"
@@ -102,9 +106,32 @@ def _alike(
     identity = (contract.identity if contract else None) or {}
     kind = identity.get(source, "exact") if isinstance(source, str) else "exact"
     try:
-        return "equal" if normal(kind, theirs) == normal(kind, value) else "differs"
+        if normal(kind, theirs) == normal(kind, value):
+            return "equal"
     except ArgumentError:
         return "undecided"
+    told_apart = (
+        kind != "exact" or _is_mark(contract, source) or _kind_of(theirs) == _kind_of(value)
+    )
+    return "differs" if told_apart else "undecided"
+
+
+def _is_mark(contract: Contract | None, source: str | Fixed) -> bool:
+    """Whether the source is the key or the marker, which others have not, however spelled."""
+    if contract is None or contract.read_back is None:
+        return False
+    key = contract.key.param if contract.key else None
+    return isinstance(source, str) and source in (key, contract.read_back.marker)
+
+
+def _kind_of(value: object) -> object:
+    """Return what two values must share to be told apart by their difference."""
+    if isinstance(value, Mapping):
+        return Mapping
+    if isinstance(value, bool):
+        return bool
+    kinds: tuple[tuple[type, ...], ...] = ((int, float, Decimal), (list, tuple), (str,))
+    return next((kind for kind in kinds if isinstance(value, kind)), type(value))
 
 
 def shaped(read: ReadBack, item: object) -> object:
