@@ -55,7 +55,7 @@ def test_the_table_and_the_lines_say_the_same(tmp_path: Path) -> None:
 def test_it_says_what_it_is_and_pools_nothing() -> None:
     shown = ab(*SMALL, "--seeds", "1")
     first = shown.stdout.splitlines()[0]
-    assert "census of guard and contract mechanics, not a sample of models" in first
+    assert "a census of guard and contracts, not a sample of models" in first
     assert "%" not in shown.stdout
     assert "one send itself ran twice: no client can prevent it" in shown.stdout
 

@@ -16,9 +16,9 @@ from retry_guard_sandbox._tally import (
 )
 
 HEADING = (
-    "Scripted agents: a census of guard and contract mechanics, not a sample of models.\n"
-    "Counts of logical writes, guard off/on. Falsely done: claimed done, and not exactly\n"
-    "once. Asked: handed to a person, where nothing else could tell (needed) or could have."
+    "Agents are scripted: a census of guard and contracts, not a sample of models.\n"
+    "Logical writes, guard off/on. Falsely done: claimed done, not exactly once.\n"
+    "Asked: given to a person where nothing else could tell (needed) or could have."
 )
 OFF, ON = "no_guard", "guard"
 

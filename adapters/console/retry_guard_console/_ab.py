@@ -2,8 +2,8 @@
 
 import argparse
 import os
+import textwrap
 from collections.abc import Iterator
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -25,6 +25,8 @@ exit codes:
   2  bad input
   3  inconclusive: an episode broke, or an arm is missing
 """
+
+WIDTH = 80
 
 _LISTS = {
     "contracts": "contract variants",
@@ -73,14 +75,15 @@ def run(given: argparse.Namespace) -> int:
         grid = _grid(given)
     except GridError as error:
         return refuse("ab", str(error))
-    with ExitStack() as stack:
-        file = None
-        if given.json is not None:
-            try:
-                file = stack.enter_context(given.json.open("w", encoding="utf-8", newline="\n"))
-            except OSError as error:
-                return refuse("ab", f"--json {given.json}: {error.strerror}; name another file")
-        result = report(_written(_rows(grid, given.jobs), file))
+    rows = _rows(grid, given.jobs)
+    if given.json is None:
+        result = report(rows)
+    else:
+        try:
+            with given.json.open("w", encoding="utf-8", newline="\n") as file:
+                result = report(_written(rows, file))
+        except (OSError, ValueError) as error:
+            return refuse("ab", f"--json {given.json}: {error}; name another file")
     _print(result)
     return result.exit_code
 
@@ -115,11 +118,10 @@ def _rows(grid: "Grid", jobs: int) -> Iterator["Row"]:
         yield from run_all(specs, jobs=jobs, progress=advance)
 
 
-def _written(rows: Iterator["Row"], file: TextIO | None) -> Iterator["Row"]:
-    """Hand the rows on, and write each to the file, if there is one."""
+def _written(rows: Iterator["Row"], file: TextIO) -> Iterator["Row"]:
+    """Hand the rows on, and write each to the file."""
     for row in rows:
-        if file is not None:
-            file.write(row.to_json() + "\n")
+        file.write(row.to_json() + "\n")
         yield row
 
 
@@ -129,7 +131,7 @@ def _print(result: "Report") -> None:
     print(HEADING)
     for contract in dict.fromkeys(line.contract for line in result.lines):
         lines = table(*(name.replace(" ", "\n", 1) for name in COLUMNS))
-        lines.padding = (0, 0, 0, 1)
+        lines.padding, lines.show_edge = (0, 0, 0, 1), False
         for column in lines.columns[1:]:
             column.justify = "right"
         for line in result.lines:
@@ -145,7 +147,7 @@ def _print(result: "Report") -> None:
     ):
         print(f"{title}:{'' if items else ' none'}")
         for item in items:
-            print(f"  {item}")
+            print(textwrap.fill(item, WIDTH, initial_indent="  ", subsequent_indent="      "))
     print(f"Verdict: {result.verdict}")
 
 

@@ -5,6 +5,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from retry_guard_console._reading import readable_records
 from retry_guard_console._shared import TO_MEND, WELL, add_ledger_option, moment, show, shown, table
 from retry_guard_ledgers import (
     Finding,
@@ -61,13 +62,21 @@ def _ledger(url: str | None) -> list[Finding]:
     """Look at the ledger. One that cannot be opened is a finding; a wrong address is not."""
     try:
         with closing(open_ledger(url, make=False)) as ledger:
-            return [*ledger.health(), _unresolved(ledger)]
+            return [*ledger.health(), *_rows(ledger), _unresolved(ledger)]
     except NoLedgerError as error:
         return [Finding("ledger", well=True, text=str(error))]
     except LedgerURLError:
         raise
     except LedgerError as error:
         return [Finding("ledger", well=False, text=str(error))]
+
+
+def _rows(ledger: OpenedLedger) -> list[Finding]:
+    """Read every record."""
+    records, wrong = readable_records(ledger, None)
+    if wrong:
+        return [Finding("records", well=False, text=text) for text in wrong]
+    return [Finding("records", well=True, text=f"{len(records)}, all of them can be read")]
 
 
 def _unresolved(ledger: OpenedLedger) -> Finding:

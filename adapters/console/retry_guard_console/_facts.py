@@ -77,7 +77,7 @@ def readable(stored: bytes | None) -> Any:  # noqa: ANN401 - a stored value has 
         return None
     try:
         return decode(stored)
-    except (GuardError, ValueError):
+    except (GuardError, ValueError, RecursionError):
         return stored.decode("utf-8", "backslashreplace")
 
 

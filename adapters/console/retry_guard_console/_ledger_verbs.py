@@ -4,14 +4,16 @@ import argparse
 import json
 import math
 from contextlib import closing
-from typing import Any, get_args
+from typing import get_args
 
 from retry_guard_console._facts import facts, for_people, plain
-from retry_guard_console._shared import WELL, moment, refuse, show, shown, table
+from retry_guard_console._reading import STATES, readable_records
+from retry_guard_console._shared import USAGE, WELL, moment, refuse, show, shown, table
 from retry_guard_core import Record
 from retry_guard_ledgers import Answer, LedgerError, OpenedLedger, about, open_ledger
 
-STATES = ("open", "done", "not_executed", "abandoned")
+__all__ = ["ANSWERS", "STATES", "list_all", "prune", "resolve", "show_one"]
+
 ANSWERS: dict[str, Answer] = {name.replace("_", "-"): name for name in get_args(Answer)}
 
 
@@ -22,11 +24,19 @@ def _opened(given: argparse.Namespace) -> closing[OpenedLedger]:
 def list_all(given: argparse.Namespace) -> int:
     """Print what is recorded."""
     with _opened(given) as ledger:
-        records = ledger.list(given.scope, given.state)
+        records, wrong = readable_records(ledger, given.scope, given.state)
     records.sort(key=lambda record: record.state != "open")  # the oldest stay first
-    if given.json:
+    if records or not wrong:
+        _print(records, as_json=given.json)
+    for text in wrong:
+        refuse("ledger list", text)
+    return USAGE if wrong else WELL
+
+
+def _print(records: list[Record], *, as_json: bool) -> None:
+    if as_json:
         print(json.dumps([facts(record) for record in records], default=plain))
-        return WELL
+        return
     rows = table("id", "state", "scope", "tool", "turn", "last sent (UTC)", "seen", "answer")
     for record in records:
         action, last = about(record), max(record.sends, default=record.claimed)
@@ -34,7 +44,6 @@ def list_all(given: argparse.Namespace) -> int:
         rows.add_row(*map(shown, cells), moment(last), record.seen or "", record.answer or "")
     show(rows)
     print(f"{len(records)} recorded, {sum(r.state == 'open' for r in records)} unresolved")
-    return WELL
 
 
 def show_one(given: argparse.Namespace) -> int:
@@ -61,8 +70,8 @@ def resolve(given: argparse.Namespace) -> int:
         return refuse("ledger resolve", "--final goes with did-not-happen only")
     try:
         value = None if given.result is None else _stored(given.result)
-    except ValueError as error:
-        return refuse("ledger resolve", f"--result is no JSON ({error}): give the tool's result")
+    except (ValueError, RecursionError) as error:
+        return refuse("ledger resolve", f"--result: {error}; give the tool's result as JSON")
     with _opened(given) as ledger:
         action = about(_found(ledger, given.id, given.scope))
         record = ledger.resolve(
@@ -81,22 +90,42 @@ def prune(given: argparse.Namespace) -> int:
     return WELL
 
 
-def _stored(text: str) -> bytes | None:
-    """Return a result in its stored form. Raises `ValueError` for what is no JSON."""
+def _stored(text: str) -> bytes:
+    """Return a result in its stored form.
+
+    Raises `ValueError` for what is no JSON or cannot be kept, `RecursionError` if nested too deep.
+    """
     from retry_guard_contracts import encode_result
 
-    def refused(word: str) -> Any:  # noqa: ANN401 - as `json.loads` calls it
-        msg = f"{word} is no JSON number"
+    stored = encode_result(json.loads(text, parse_constant=_number, parse_float=_number))
+    if stored is None:
+        msg = "it cannot be kept: it is too large, nested too deep, or its text is no Unicode"
         raise ValueError(msg)
+    return stored
 
-    return encode_result(json.loads(text, parse_constant=refused))
+
+def _number(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        msg = f"{text[:20]} is no JSON number that can be kept"
+        raise ValueError(msg)
+    return number
 
 
 def _found(ledger: OpenedLedger, name: str, scope: str | None) -> Record:
-    """Return the one record whose id is, or begins with, `name`."""
-    records = ledger.list(scope)
+    """Return the one record whose id is, or begins with, `name`.
+
+    Where not every record can be read, only the whole id is clear.
+    """
+    exact = None if scope is None else ledger.get(scope, name)
+    if exact is not None:
+        return exact
+    records, wrong = readable_records(ledger, scope)
     matches = [record for record in records if about(record).id.startswith(name)]
-    matches = [record for record in matches if about(record).id == name] or matches
+    same = [record for record in matches if about(record).id == name]
+    if wrong and not same:
+        raise LedgerError(f"{wrong[0]}; for another one give its whole id and --scope")
+    matches = same or matches
     if not name or not matches:
         raise LedgerError(f"no action begins with {shown(name)!r}: see retry-guard ledger list")
     if len(matches) > 1:

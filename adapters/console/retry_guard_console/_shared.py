@@ -1,6 +1,7 @@
 """What the commands share: the ledger option, tables, and text that is safe to show."""
 
 import argparse
+import contextlib
 import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeAlias
@@ -28,8 +29,15 @@ def add_ledger_option(parser: argparse.ArgumentParser) -> None:
 
 def refuse(command: str, message: str) -> int:
     """Say what is wrong with the input, in one line; return the exit code."""
-    print(f"retry-guard {command}: {message}", file=sys.stderr)
+    complain(f" {command}: {message}")
     return USAGE
+
+
+def complain(message: str) -> None:
+    """Say one line on standard error, if anybody can be told there."""
+    if sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison] - closed at start
+        with contextlib.suppress(OSError, ValueError):
+            print(f"retry-guard{message}", file=sys.stderr, flush=True)
 
 
 def shown(text: object) -> str:
@@ -58,11 +66,17 @@ def table(*columns: str) -> "Table":
 
 
 def show(made: "Table") -> None:
-    """Print a table as wide as it has to be."""
+    """Print a table as wide as it has to be.
+
+    It is written by `print`: where nobody reads, rich would end the process in a way of its own.
+    """
     from rich.console import Console
 
     def console(width: int | None) -> Console:
         return Console(highlight=False, markup=False, emoji=False, width=width)
 
     needed = console(_WIDEST).measure(made).maximum
-    console(max(needed, 1)).print(made, soft_wrap=True)
+    drawing = console(max(needed, 1))
+    with drawing.capture() as drawn:
+        drawing.print(made, soft_wrap=True)
+    print(drawn.get(), end="")

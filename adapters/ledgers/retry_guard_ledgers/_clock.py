@@ -8,13 +8,15 @@ of its own.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from retry_guard_core import Now
+from retry_guard_core import Now, Record
 
 DRIFT = 1.0
 """Seconds by which the clocks may differ before a new anchor is due."""
+FAR = 86_400.0
+"""Seconds ahead of the calendar beyond which a recorded time is one of a calendar that was wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +64,31 @@ class Timekeeper:
         """Return by how many seconds the steady clock so anchored differs from the calendar."""
         return abs(anchor + self.clocks.steady() - self.clocks.wall())
 
+    def judging(self, now: Now) -> Now:
+        """Return `now`, but as early as it still can be by the anchor of this moment.
+
+        By this the end of a lease is judged: whoever read `now` may not have known the anchor by
+        which the lease was made.
+        """
+        return Now(min(now.earliest, self.now().earliest), now.latest)
+
     def own_anchor(self, *, is_any_open: bool) -> float:
-        """Return this process's anchor: another one if it drifted while nothing depends on it."""
+        """Return this process's anchor: a later one if it lags while nothing depends on it.
+
+        It never goes back, since other processes have anchors of their own.
+        """
         kept = is_any_open or self.drift(self.anchor) <= DRIFT
-        return self.anchor if kept else self.fresh_anchor()
+        return self.anchor if kept else max(self.anchor, self.fresh_anchor())
 
     def fresh_anchor(self, after: float = 0.0) -> float:
         """Return an anchor by which it is now what the calendar shows, but not before `after`."""
         return max(self.clocks.wall(), after) - self.clocks.steady()
+
+    def believable(self) -> float:
+        """Return the latest time that, once recorded, holds the time up; see `FAR`."""
+        return self.clocks.wall() + FAR
+
+
+def lengthened(record: Record, read: Now, now: Now) -> Record:
+    """Return a record that was stamped at `read` with its lease as long from `now` on."""
+    return replace(record, lease=record.lease + max(now.latest - read.latest, 0.0))

@@ -68,5 +68,5 @@ def _clocks(sessions: Sessions, keeper: Timekeeper) -> Finding:
     if drift <= DRIFT:
         return Finding("clocks", well=True, text=f"agree within {DRIFT:g} s")
     held = sessions.run("normal", is_any_open)
-    why = "resolve what is open, then they are set anew" if held else "the next claim sets it anew"
+    why = "resolve what is open, then they are set anew" if held else "the next claims set it anew"
     return Finding("clocks", well=not held, text=f"differ by {drift:.0f} s: {why}")

@@ -8,7 +8,7 @@ from collections import defaultdict
 from dataclasses import replace
 
 from retry_guard_core import Now, Record
-from retry_guard_ledgers._clock import DRIFT, Clocks, Timekeeper, machine_clocks
+from retry_guard_ledgers._clock import DRIFT, Clocks, Timekeeper, lengthened, machine_clocks
 from retry_guard_ledgers._protocol import Answer, about, may_save, take_over
 from retry_guard_ledgers._rules import (
     KEEP_RESULT,
@@ -16,6 +16,7 @@ from retry_guard_ledgers._rules import (
     check,
     is_stale,
     one_of,
+    recorded,
     resolved,
     saved,
     unknown,
@@ -48,22 +49,30 @@ class MemoryLedger:
         """Return the time of this process."""
         return self._time.now()
 
-    def _agree(self) -> None:
-        """Set the steady clock anew if it drifted while nothing depends on it."""
-        if self._time.drift(self._time.anchor) > DRIFT:
-            is_any_open = any(shelf.open is not None for shelf in self._shelves.values())
-            self._time.anchor = self._time.own_anchor(is_any_open=is_any_open)
+    def _agree(self, record: Record, now: Now) -> Record:
+        """Set the steady clock anew if it drifted while nothing depends on it.
+
+        Returns the record, which was stamped at `now`, with its lease as it is by that clock.
+        """
+        keeper = self._time
+        drifts = keeper.drift(keeper.anchor) > DRIFT
+        if not drifts or any(shelf.open is not None for shelf in self._shelves.values()):
+            return record
+        far = keeper.believable()
+        times = (recorded(record) for record in self._records.values())
+        keeper.anchor = keeper.fresh_anchor(max((t for t in times if t <= far), default=0.0))
+        return lengthened(record, now, keeper.now())
 
     def claim(self, record: Record, after: Record | None, now: Now) -> Record:
         """Return the record that counts; see `Ledger.claim`."""
         check(record)
         action = about(record)
         with self._lock:
-            self._agree()
+            record = self._agree(record, now)
             shelf = self._shelves[action.scope, action.identity]
             if shelf.open is not None:
                 counts = self._records[action.scope, shelf.open]
-                expired = counts.lease < now.earliest
+                expired = counts.lease < self._time.judging(now).earliest
                 return self._put(take_over(counts, record)) if expired else counts
             name = shelf.latest(record.turn)
             if name is not None:
@@ -101,13 +110,14 @@ class MemoryLedger:
             self._found[scope, "effect", action.effect_id].add(name)
         return record
 
-    def deliver(self, scope: str, action: str, turn: str | None) -> None:
-        """Note that a caller of this turn has the result."""
+    def deliver(self, scope: str, action: str, turn: str | None, *, back: bool = False) -> None:
+        """Note that a caller of this turn has the result, or take that back."""
         with self._lock:
             stored = self._records.get((scope, action))
             if stored is not None and stored.state == "done":
-                self._shelves[scope, about(stored).identity].answered(turn, action)
-                self._put(replace(stored, delivered=True))
+                shelf = self._shelves[scope, about(stored).identity]
+                verb = shelf.take_back if back else shelf.deliver
+                self._put(replace(stored, delivered=verb(turn, stored)))
 
     def renew(self, records: builtins.list[Record], lease: float) -> None:
         """Move the leases of open records that their owners still hold."""
@@ -178,6 +188,7 @@ class MemoryLedger:
             stored = self._records.get((scope, action))
             if stored is None:
                 raise unknown(scope, action)
+            now = self._time.judging(now)
             return self._put(resolved(stored, answer, now=now, value=value, final=final))
 
     def prune(self, now: Now, keep_result: float = KEEP_RESULT) -> int:

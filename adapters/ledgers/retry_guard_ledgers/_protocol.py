@@ -109,7 +109,8 @@ class Ledger(Protocol):
     def claim(self, record: Record, after: Record | None, now: Now) -> Record:
         """Return the record that counts for this scope and identity; durable on return.
 
-        In this order: the open one (taken over if its lease ended before `now.earliest`); of
+        In this order: the open one (taken over if its lease ended before `now.earliest`, and has
+        ended also by the ledger's time at this moment, should that have been set anew); of
         those that ended, the latest that answered a call of the same turn (where `record.turn` is
         not None) or is done and undelivered; the latest that ended; else, or if what would be
         returned is `after`, `record` itself, inserted, which uses up an `again` on `after`.
@@ -126,8 +127,12 @@ class Ledger(Protocol):
         """
         ...
 
-    def deliver(self, scope: str, action: str, turn: str | None) -> None:
-        """Note that a caller of this turn has the result. Need not be durable."""
+    def deliver(self, scope: str, action: str, turn: str | None, *, back: bool = False) -> None:
+        """Note that a caller of this turn has the result. Need not be durable.
+
+        `back`: undo what that noted, since the result did not reach the caller; what other turns
+        have stays. The callers of one turn count as one.
+        """
         ...
 
     def renew(self, records: list[Record], lease: float) -> None:

@@ -83,6 +83,12 @@ def check(record: Record) -> None:
         raise TypeError(msg)
 
 
+def recorded(record: Record) -> float:
+    """Return the latest time that a record which ended bears."""
+    times = record.claimed, record.lease, record.settled_at, record.ended, record.read_at
+    return max(time for time in times if time is not None)
+
+
 def is_stale(record: Record, now: Now, keep_result: float) -> bool:
     """Whether a result is kept for nobody: it is that old, and nobody still waits for it."""
     wanted = record.state == "open" or (record.state == "done" and not record.delivered)

@@ -3,11 +3,12 @@
 import builtins
 import logging
 import os
+from math import inf
 
 from retry_guard_core import Now, Record
 from retry_guard_ledgers import _verbs
-from retry_guard_ledgers._anchors import shared_anchor
-from retry_guard_ledgers._clock import Clocks, Timekeeper, machine_clocks
+from retry_guard_ledgers._anchors import follow, shared_anchor
+from retry_guard_ledgers._clock import Clocks, Timekeeper, lengthened, machine_clocks
 from retry_guard_ledgers._files import exists, make, whole_path
 from retry_guard_ledgers._health import health
 from retry_guard_ledgers._network import network_file_system
@@ -24,7 +25,7 @@ _SLOW = (
 )
 
 LOOK_AGAIN = 1.0
-"""Seconds after which a claim asks again whether the shared anchor has moved."""
+"""Seconds after which a claim asks again whether the shared anchor has drifted."""
 
 
 class SQLiteLedger:
@@ -63,13 +64,17 @@ class SQLiteLedger:
         self._places = Places()
         self.secret: bytes = self._sessions.run("normal", _verbs.secret)
         self._time = Timekeeper(clocks or machine_clocks())
+        self._looked = -inf
         self._agree()
 
     def _agree(self) -> None:
-        """Use the anchor that all processes share, as it is now."""
-        keeper = self._time
-        keeper.anchor = self._sessions.run("normal", shared_anchor, keeper)
-        self._agreed = keeper.clocks.steady()
+        """Use the anchor that all processes share, as it is now; look at times whether it drifts."""
+        keeper, steady = self._time, self._time.clocks.steady()
+        if steady - self._looked > LOOK_AGAIN:
+            self._looked = steady
+            keeper.anchor = self._sessions.run("full", shared_anchor, keeper)
+        else:
+            self._sessions.run("full", follow, keeper)
 
     def now(self) -> Now:
         """Return the ledger's time. Never fails, and touches no file."""
@@ -78,9 +83,13 @@ class SQLiteLedger:
     def claim(self, record: Record, after: Record | None, now: Now) -> Record:
         """Return the record that counts; see `Ledger.claim`."""
         check(record)
-        if self._time.clocks.steady() - self._agreed > LOOK_AGAIN:
-            self._agree()
-        return self._sessions.run("full", _verbs.claim, self._places, record, after, now)
+        anchor = self._time.anchor
+        self._agree()
+        if self._time.anchor != anchor:
+            record = lengthened(record, now, self._time.now())
+        return self._sessions.run(
+            "full", _verbs.claim, self._places, self._time, record, after, now
+        )
 
     def save(self, record: Record) -> bool:
         """Store it if it may be; see `Ledger.save`."""
@@ -88,9 +97,10 @@ class SQLiteLedger:
         level: Level = "full" if record.state == "open" else "normal"
         return self._sessions.run(level, _verbs.save, self._places, record)
 
-    def deliver(self, scope: str, action: str, turn: str | None) -> None:
-        """Note that a caller of this turn has the result."""
-        self._sessions.run("normal", _verbs.deliver, self._places, scope, action, turn)
+    def deliver(self, scope: str, action: str, turn: str | None, *, back: bool = False) -> None:
+        """Note that a caller of this turn has the result, or take that back."""
+        verb = _verbs.take_back if back else _verbs.deliver
+        self._sessions.run("normal", verb, self._places, scope, action, turn)
 
     def renew(self, records: builtins.list[Record], lease: float) -> None:
         """Move the leases of open records that their owners still hold."""
@@ -128,7 +138,16 @@ class SQLiteLedger:
     ) -> Record:
         """Store an operator's answer; see `Ledger.resolve`."""
         return self._sessions.run(
-            "full", _verbs.resolve, self._places, scope, action, answer, now, value, final
+            "full",
+            _verbs.resolve,
+            self._places,
+            self._time,
+            scope,
+            action,
+            answer,
+            now,
+            value,
+            final,
         )
 
     def prune(self, now: Now, keep_result: float = KEEP_RESULT) -> int:

@@ -23,6 +23,8 @@ ENTER = "UPDATE records SET near = 1 WHERE seq = ?1"
 _STATUS = ", ".join(f"{column} = ?{place}" for place, column in enumerate(STATUS, 3))
 _MINE = f"{_NAMED} AND state = 'open' AND owner = ?4"
 _GENERATION = 3 + len(STATUS)
+_OWN, _OTHERS, _UNNAMED = 1, 2, 4
+"""`delivered`: to the turn that began it, to the turns in `answers`, to a caller without one."""
 _KEY, _EFFECT, _DELIVERED = (f"?{_GENERATION + place}" for place in (1, 2, 3))
 _KEYED = f"generation = ?{_GENERATION}, key = {_KEY}, effect_id = {_EFFECT}"
 _NEXT = (
@@ -39,8 +41,8 @@ SAVE = (
     f"WHERE {_MINE} AND (key IS {_KEY} OR generation <> ?{_GENERATION})"
 )
 STORE = (
-    f"UPDATE records SET n = {_RANK}, near = 1, {_STATUS}, {_KEYED}, delivered = {_DELIVERED} "
-    f"WHERE {_NAMED}"
+    f"UPDATE records SET n = {_RANK}, near = 1, {_STATUS}, {_KEYED}, "
+    f"delivered = CASE WHEN {_DELIVERED} THEN max(delivered, {_OWN}) ELSE 0 END WHERE {_NAMED}"
 )
 LATE = (
     f"UPDATE records SET n = {_NEXT}, near = 1, state = 'done', value = ?3, settled_at = ?4 "
@@ -71,14 +73,25 @@ LEAVE = (
 )
 USE_UP = f"UPDATE records SET answer = NULL WHERE {_NAMED} AND answer = 'again'"
 
-_DELIVER = f"UPDATE records SET delivered = 1 WHERE {_NAMED} AND state = 'done' AND NOT delivered"
-DELIVER = _DELIVER
-DELIVER_OWN = f"{_DELIVER} AND turn IS ?3"
+_TOLD = (
+    "EXISTS (SELECT 1 FROM answers WHERE answers.scope = records.scope "
+    "AND answers.identity = records.identity AND answers.seq = records.seq"
+)
+_BIT = f"CASE WHEN turn IS ?3 THEN {_OWN} WHEN ?3 IS NULL THEN {_UNNAMED} ELSE {_OTHERS} END"
+DELIVER = f"UPDATE records SET delivered = delivered | {_BIT} WHERE {_NAMED} AND state = 'done'"
+DELIVER_OWN = f"{DELIVER} AND turn IS ?3 AND NOT delivered & {_OWN}"
 UNTOLD = (
-    f"SELECT 1 FROM records WHERE {_NAMED} AND state = 'done' AND (NOT delivered "
-    "OR (?3 IS NOT NULL AND turn IS NOT ?3 AND NOT EXISTS (SELECT 1 FROM answers "
-    "WHERE answers.scope = records.scope AND answers.identity = records.identity "
-    "AND answers.turn = ?3 AND answers.seq = records.seq)))"
+    f"SELECT 1 FROM records WHERE {_NAMED} AND state = 'done' AND (NOT delivered & {_BIT} "
+    f"OR (turn IS NOT ?3 AND ?3 IS NOT NULL AND NOT {_TOLD} AND answers.turn = ?3)))"
+)
+UNTELL = (
+    "DELETE FROM answers WHERE (scope, identity, turn, seq) = "
+    f"(SELECT scope, identity, ?3, seq FROM records WHERE {_NAMED})"
+)
+TAKE_BACK = (
+    f"UPDATE records SET near = 1, delivered = delivered & ~CASE {_BIT} "
+    f"WHEN {_OTHERS} THEN {_OTHERS} * NOT {_TOLD}) ELSE {_BIT} END "
+    f"WHERE {_NAMED} AND state = 'done' AND delivered"
 )
 TELL = (
     "INSERT OR IGNORE INTO answers SELECT scope, identity, ?3, seq FROM records "
@@ -100,6 +113,11 @@ LIST = (
     f"SELECT {_ALL} FROM records WHERE (?1 IS NULL OR scope = ?1) "
     "AND (?2 IS NULL OR state = ?2) AND (?3 IS NULL OR claimed < ?3) ORDER BY seq"
 )
+LIST_OPEN = (  # few are open, and the index `one_open` alone tells which
+    f"SELECT {_ALL} FROM records INDEXED BY one_open WHERE near = 1 AND n = 0 "
+    "AND (?1 IS NULL OR scope = ?1) AND state = ?2 AND (?3 IS NULL OR claimed < ?3) ORDER BY seq"
+)
+IS_ANY_OPEN = "SELECT 1 FROM records INDEXED BY one_open WHERE near = 1 AND n = 0 LIMIT 1"
 PRUNE = (
     "UPDATE records SET value = NULL WHERE value IS NOT NULL AND n > 0 "
     "AND (state <> 'done' OR delivered) AND ?1 - settled_at > ?2"

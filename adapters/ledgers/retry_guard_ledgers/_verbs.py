@@ -1,34 +1,27 @@
 """The verbs of a SQLite ledger, on a connection that commits each statement by itself."""
 
 import sqlite3
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 from retry_guard_core import Now, Record
 from retry_guard_ledgers import _statements as sql
+from retry_guard_ledgers._anchors import follow
+from retry_guard_ledgers._clock import Timekeeper
 from retry_guard_ledgers._places import Places
 from retry_guard_ledgers._protocol import Answer, about, take_over
 from retry_guard_ledgers._rows import record_of, whole
 from retry_guard_ledgers._rules import key_changed, one_of, resolved, unknown
-
-
-@contextmanager
-def transaction(db: sqlite3.Connection) -> Generator[None]:
-    """Hold the write lock; commit at the end, roll back on any exception."""
-    try:
-        db.execute("BEGIN IMMEDIATE")
-        yield
-        db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
+from retry_guard_ledgers._transactions import transaction
 
 
 def claim(
-    db: sqlite3.Connection, places: Places, record: Record, after: Record | None, now: Now
+    db: sqlite3.Connection,
+    places: Places,
+    keeper: Timekeeper,
+    record: Record,
+    after: Record | None,
+    now: Now,
 ) -> Record:
     """Return the record that counts; see `Ledger.claim`."""
     action = about(record)
@@ -41,8 +34,9 @@ def claim(
     if counts is not None and _answers(counts, after, now):
         return counts
     with transaction(db):
+        follow(db, keeper)
         counts = _counts(db, places, record)
-        if counts is not None and _answers(counts, after, now):
+        if counts is not None and _answers(counts, after, keeper.judging(now)):
             return counts
         if counts is not None and counts.state == "open":
             return _store(db, places, take_over(counts, record))
@@ -113,8 +107,18 @@ def deliver(
     if _changed(db, sql.DELIVER_OWN, told) or not db.execute(sql.UNTOLD, told).fetchall():
         return
     with transaction(db):
-        db.execute(sql.DELIVER, told[:2])
+        db.execute(sql.DELIVER, told)
         db.execute(sql.TELL, told)
+
+
+def take_back(
+    db: sqlite3.Connection, places: Places, scope: str, action: str, turn: str | None
+) -> None:
+    """Undo what `deliver` noted for this turn."""
+    told = (places.row(db, scope, action), action, turn)
+    with transaction(db):
+        db.execute(sql.UNTELL, told)
+        db.execute(sql.TAKE_BACK, told)
 
 
 def renew(db: sqlite3.Connection, places: Places, records: list[Record], lease: float) -> None:
@@ -153,12 +157,14 @@ def listed(
     db: sqlite3.Connection, scope: str | None, state: str | None, older_than: float | None
 ) -> list[Record]:
     """Return records, the oldest first."""
-    return [record_of(row) for row in db.execute(sql.LIST, (scope, state, older_than))]
+    statement = sql.LIST_OPEN if state == "open" else sql.LIST
+    return [record_of(row) for row in db.execute(statement, (scope, state, older_than))]
 
 
 def resolve(
     db: sqlite3.Connection,
     places: Places,
+    keeper: Timekeeper,
     scope: str,
     action: str,
     answer: Answer,
@@ -169,10 +175,11 @@ def resolve(
     """Store an operator's answer; see `Ledger.resolve`."""
     places.row(db, scope, action)  # looked for before anybody has to wait
     with transaction(db):
+        follow(db, keeper)
         stored = get(db, places, scope, action)
         if stored is None:
             raise unknown(scope, action)
-        record = resolved(stored, answer, now=now, value=value, final=final)
+        record = resolved(stored, answer, now=keeper.judging(now), value=value, final=final)
         return _store(db, places, record)
 
 

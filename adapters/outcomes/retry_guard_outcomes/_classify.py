@@ -24,7 +24,11 @@ def classify(outcome: object) -> Done | NotExecuted | Unknown:
     `Done` for a success, and for every plain value. Everything else is `Unknown`. Never raises.
 
     It sees the last request of a send: a send that makes several writes has to catch the errors
-    of the later ones itself.
+    of the later ones itself. An error that passed through an installed package that it does not
+    know is `Unknown`, since that may have sent the call before; a package of your own, which sends
+    once, says so by `__sends_once__ = True` in the module. A GET that `urllib.request` had
+    answered is `Unknown` too: it may follow a write that was redirected. A body that `send` has not
+    read is not looked at, so read it where it may list what failed.
     """
     if isinstance(outcome, _ENDS):
         return outcome
@@ -36,8 +40,10 @@ def classify(outcome: object) -> Done | NotExecuted | Unknown:
 def classify_body(outcome: object) -> Done | NotExecuted | Unknown:
     """Return the same, but where an HTTP answer is done, the value is its body.
 
-    That is the parsed JSON, or else the text: unlike a response object, a ledger can keep it and
-    give it to an equal call. So let `send` return the response, whose status says what happened.
+    That is the parsed JSON, or else the text, or bytes that are no text: unlike a response object,
+    a ledger can keep it and give it to an equal call. So let `send` return the response, whose
+    status says what happened, with its body read: the value of one whose body was not read, or not
+    kept (by `http.client` and `urllib.request`, or in a stream), remains the response itself.
     """
     end = classify(outcome)
     if not isinstance(end, Done):
@@ -45,11 +51,20 @@ def classify_body(outcome: object) -> Done | NotExecuted | Unknown:
     value: object = end.value
     if RESPONSES.isdisjoint(names(type(value))):
         return end
-    text = _http.body_of(value)
+    body = _http.body_read(value)
+    return end if body is None else replace(end, value=_parsed(body))
+
+
+def _parsed(body: bytes | str) -> object:
+    """Return the JSON, or else the text, or else what is there."""
     try:
-        return replace(end, value=json.loads(text))
-    except ValueError:
-        return replace(end, value=text)
+        text = body if isinstance(body, str) else body.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return body
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def _of_value(value: object) -> Done | NotExecuted | Unknown:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import cast
 
-from retry_guard_outcomes import _http, _mcp, _tries
+from retry_guard_outcomes import _http, _mcp, _stack, _tries
 from retry_guard_outcomes._ends import Done, NotExecuted, NotExecutedError, Unknown
 from retry_guard_outcomes._processes import of_process
 from retry_guard_outcomes._table import names, proof_of
@@ -18,12 +18,13 @@ def of_exception(error: BaseException) -> NotExecuted | Unknown:
     end = _alone(error)
     if isinstance(end, Unknown):
         return end
+    counting = _http.counting_client(error)
     reached = list(_reached(error))
     covered = {id(one) for one, by_proof in reached if by_proof}
     ends = [_alone(one) for one, _ in reached if id(one) not in covered]
     proven = any(isinstance(other, NotExecuted) for other in ends)
     doubted = any(isinstance(other, Unknown) for other in ends) or any(
-        _tries.earlier(one) is None for one, _ in reached
+        _tries.earlier(one, counting) is None for one, _ in reached
     )
     # What failed was a read: the write may have been made before it.
     if doubted or not proven or _tries.method_of(error) in _tries.SAFE:
@@ -42,7 +43,7 @@ def _reached(error: BaseException) -> Iterator[tuple[BaseException, bool]]:
         yield one, by_proof
         vouches = by_proof or _nothing_sent(one)
         rest += [(other, False) for other in _tries.earlier(one) or ()]
-        rest += [(other, vouches and _tries.caught_by_library(other)) for other in _behind(one)]
+        rest += [(other, vouches and _stack.caught_by_library(other)) for other in _behind(one)]
 
 
 def _alone(error: BaseException) -> NotExecuted | Unknown | None:
@@ -63,7 +64,7 @@ def _alone(error: BaseException) -> NotExecuted | Unknown | None:
             return _raised(_http.of_answer(error if answer is None else answer, error), error)
         case "as_its_code":
             return _mcp.of_error(error)
-        case "nothing_sent" | "unknown":
+        case "nothing_sent" | "not_asked" | "unknown":
             return Unknown(error)
 
 
@@ -73,12 +74,18 @@ def _raised(end: Done | NotExecuted | Unknown, error: BaseException) -> NotExecu
 
 
 def _nothing_sent(error: BaseException) -> bool:
-    """Whether its kind proves it, or it arose in a TLS handshake or at the start of a process."""
-    if proof_of(type(error)) == "nothing_sent":
-        return True
+    """Whether its kind proves it, or the place: a TLS handshake, a tunnel, a start of a process."""
+    match proof_of(type(error)):
+        case "nothing_sent":
+            return True
+        case "not_asked":
+            return _tries.asking(error)
+        case _:
+            pass
     if "ssl.SSLError" in names(type(error)):
-        return _tries.passed(error, "ssl", "do_handshake")
-    return isinstance(error, OSError) and _tries.raised_in(error, "subprocess", "_execute_child")
+        return _stack.passed(error, "ssl", "do_handshake")
+    refused = ("_execute_child", "subprocess"), ("_tunnel", "http", "urllib3")
+    return isinstance(error, OSError) and any(_stack.raised_in(error, *at) for at in refused)
 
 
 def _behind(error: BaseException) -> Iterator[BaseException]:

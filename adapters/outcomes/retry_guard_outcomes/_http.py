@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Literal, cast
 
 from retry_guard_outcomes._ends import Done, NotExecuted, Unknown
-from retry_guard_outcomes._table import STATUSES
+from retry_guard_outcomes._table import STATUSES, names
 from retry_guard_outcomes._tries import SAFE
 
 RUNNING = re.compile(
@@ -57,6 +57,8 @@ def _success(
     if status == 207 or _failed_items(text):
         return Unknown(error, hint="partial")
     # After 301, 302 and 303 a client asks with GET: the answer is not that of the write.
+    if _hides_redirects(answer) and _method(answer) in SAFE:
+        return Unknown(error)
     if any(method not in SAFE and code in (301, 302, 303) for method, code in past):
         return Unknown(error)
     return Done(answer)
@@ -71,15 +73,22 @@ def status_of(answer: object) -> int:
     return 0
 
 
-def body_of(answer: object) -> str:
-    """Return what was read of a body so far; nothing is read from the network."""
-    for name in ("_content", "_body", "message"):
+def body_read(answer: object) -> bytes | str | None:
+    """Return the body, if it was read and kept; nothing is read from the network."""
+    for name in ("_content", "_body"):
         body = getattr(answer, name, None)
-        if isinstance(body, bytes):
-            return body.decode("utf-8", errors="replace")
-        if isinstance(body, str):
+        if isinstance(body, bytes | str):
             return body
-    return ""
+    return None
+
+
+def body_of(answer: object) -> str:
+    """Return the text of a body that was read, or of the message that took its place."""
+    body = body_read(answer)
+    if body is None:
+        message = getattr(answer, "message", None)
+        body = message if isinstance(message, bytes | str) else ""
+    return body if isinstance(body, str) else body.decode("utf-8-sig", errors="replace")
 
 
 def _conflict(text: str) -> Literal["in_progress", "exists"] | None:
@@ -108,6 +117,16 @@ def _method(answer: object) -> str:
     return str(method or "").upper()
 
 
+def _hides_redirects(answer: object) -> bool:
+    """Whether it comes from urllib.request, which follows redirects and keeps no trace of it."""
+    kind = names(type(answer))
+    return (
+        "http.HTTPResponse" in kind
+        and "urllib3.HTTPResponse" not in kind
+        and hasattr(answer, "url")
+    )
+
+
 def _past(answer: object) -> Iterable[tuple[str, int]]:
     """Yield the method and status of every request before the last; status 0: no answer."""
     earlier = cast("Iterable[object]", getattr(answer, "history", None) or ())
@@ -123,6 +142,16 @@ def _past(answer: object) -> Iterable[tuple[str, int]]:
 
 def _counted_by_client(answer: object) -> bool:
     """Whether the SDK says in its own header that this was not the first try."""
+    return _count(answer) not in (None, "0")
+
+
+def counting_client(error: BaseException) -> str:
+    """Return the root of the SDK that says in its own header that this was its first try."""
+    first = _count(getattr(error, "response", None)) == "0"
+    return type(error).__module__.partition(".")[0] if first else ""
+
+
+def _count(answer: object) -> str | None:
     request = getattr(answer, "_request", None)
     headers = cast("dict[str, str]", getattr(request, "headers", None) or {})
-    return headers.get("x-stainless-retry-count", "0") != "0"
+    return headers.get("x-stainless-retry-count")

@@ -6,7 +6,9 @@ A class is named by the root of its module and its own name, so no library is im
 from collections.abc import Mapping
 from typing import Literal
 
-Proof = Literal["nothing_sent", "as_its_cause", "as_its_status", "as_its_code", "unknown"]
+Proof = Literal[
+    "nothing_sent", "not_asked", "as_its_cause", "as_its_status", "as_its_code", "unknown"
+]
 
 ALIASES: Mapping[str, str] = {
     "httpx2": "httpx",
@@ -27,7 +29,6 @@ ERRORS: Mapping[str, Proof] = {
     "urllib3.NewConnectionError": "nothing_sent",
     "urllib3.EmptyPoolError": "nothing_sent",
     "urllib3.ClosedPoolError": "nothing_sent",
-    "urllib3.ProxyError": "nothing_sent",
     "aiohttp.ClientConnectorError": "nothing_sent",
     "aiohttp.ConnectionTimeoutError": "nothing_sent",
     "aiohttp.ServerFingerprintMismatch": "nothing_sent",
@@ -35,19 +36,20 @@ ERRORS: Mapping[str, Proof] = {
     "builtins.ConnectionRefusedError": "nothing_sent",
     "socket.gaierror": "nothing_sent",
     "ssl.SSLCertVerificationError": "nothing_sent",
-    # The call itself was refused before a connection was looked for.
-    "httpx.InvalidURL": "nothing_sent",
-    "httpx.UnsupportedProtocol": "nothing_sent",
-    "requests.MissingSchema": "nothing_sent",
-    "requests.InvalidSchema": "nothing_sent",
-    "requests.InvalidURL": "nothing_sent",
-    "requests.InvalidJSONError": "nothing_sent",
-    "urllib3.LocationValueError": "nothing_sent",
-    "aiohttp.InvalidURL": "nothing_sent",
-    "aiohttp.NonHttpUrlClientError": "nothing_sent",
+    # The call itself was refused before a connection was looked for, if in a request.
+    "httpx.InvalidURL": "not_asked",
+    "httpx.UnsupportedProtocol": "not_asked",
+    "requests.MissingSchema": "not_asked",
+    "requests.InvalidSchema": "not_asked",
+    "requests.InvalidURL": "not_asked",
+    "requests.InvalidJSONError": "not_asked",
+    "urllib3.LocationValueError": "not_asked",
+    "aiohttp.InvalidURL": "not_asked",
+    "aiohttp.NonHttpUrlClientError": "not_asked",
     # These wrap another error, which decides.
     "requests.ConnectionError": "as_its_cause",
     "urllib3.MaxRetryError": "as_its_cause",
+    "urllib3.ProxyError": "as_its_cause",
     "urllib3.SSLError": "as_its_cause",
     "urllib.URLError": "as_its_cause",
     # These carry an answer of the server.

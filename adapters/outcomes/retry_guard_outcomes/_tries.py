@@ -1,57 +1,15 @@
 """What the client library did before the try that failed, as its stack frames tell.
 
 A retry or a redirect leaves no trace in the exception, but the loop that made it is still on
-the stack of the traceback, and keeps a list of what went before.
+the stack of the traceback, and keeps a list of what went before, or the answer itself.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from types import FrameType
 from typing import Any
 
-from retry_guard_outcomes._table import names
-
-LIBRARIES = frozenset(
-    {
-        "aiohappyeyeballs",
-        "aiohttp",
-        "anyio",
-        "asyncio",
-        "concurrent",
-        "contextlib",
-        "http",
-        "httpcore",
-        "httpcore2",
-        "httpx",
-        "httpx2",
-        "queue",
-        "requests",
-        "socket",
-        "ssl",
-        "subprocess",
-        "urllib",
-        "urllib3",
-        "yarl",
-    }
-)
-"""Roots of modules that handle their own errors; what they caught was theirs."""
-
-RETRIERS = frozenset(
-    {
-        "aiohttp_retry",
-        "backoff",
-        "hyx",
-        "httpx_retries",
-        "opnieuw",
-        "pyfailsafe",
-        "retry",
-        "retry2",
-        "retrying",
-        "riprova",
-        "stamina",
-        "tenacity",
-    }
-)
-"""Roots of packages that call again; how often is not told."""
+from retry_guard_outcomes._stack import CLIENTS, LIBRARIES, frames, passed, root, strangers
+from retry_guard_outcomes._table import RESPONSES, names
 
 AGAIN = frozenset({"resolve_redirects", "handle_401", "http_error_302", "http_error_401"})
 """Functions of the libraries that run only for a further request."""
@@ -59,38 +17,14 @@ AGAIN = frozenset({"resolve_redirects", "handle_401", "http_error_302", "http_er
 LOOPS = frozenset({"_send_handling_redirects", "_request"})
 """Functions of httpx and aiohttp that keep what went before in `history`."""
 
+ASKING = frozenset({"request", "_request", "send", "stream", "urlopen"})
+"""Functions of the clients that make a request; a URL can also be refused outside of them."""
+
+TUNNELS = frozenset({"_tunnel", "_create_proxy_connection"})
+"""Functions whose answer is that of a proxy, to CONNECT."""
+
 SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 """Methods that are not the write."""
-
-
-def frames(error: BaseException) -> Iterator[FrameType]:
-    """Yield the frames that the error passed through, the outermost first."""
-    trace = error.__traceback__
-    while trace is not None:
-        yield trace.tb_frame
-        trace = trace.tb_next
-
-
-def root(frame: FrameType) -> str:
-    """Return the root of the module that a frame belongs to."""
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
-
-
-def caught_by_library(error: BaseException) -> bool:
-    """Whether a library raised the error and handled it itself: the caller never saw it."""
-    outermost = next(frames(error), None)
-    return outermost is not None and root(outermost) in LIBRARIES
-
-
-def passed(error: BaseException, module: str, function: str) -> bool:
-    """Whether the error passed through the function."""
-    return any(root(f) == module and f.f_code.co_name == function for f in frames(error))
-
-
-def raised_in(error: BaseException, module: str, function: str) -> bool:
-    """Whether the function itself raised the error."""
-    last = list(frames(error))[-1:]
-    return [(root(frame), frame.f_code.co_name) for frame in last] == [(module, function)]
 
 
 def counted(error: BaseException) -> bool:
@@ -99,14 +33,26 @@ def counted(error: BaseException) -> bool:
     return not loops or passed(error, "urllib3", "urlopen")
 
 
-def earlier(error: BaseException) -> list[BaseException] | None:
-    """Return the errors of earlier tries; None: an earlier request may have run for all we know."""
+def asking(error: BaseException) -> bool:
+    """Whether the error arose in a request."""
+    return any(root(f) in CLIENTS and f.f_code.co_name in ASKING for f in frames(error))
+
+
+def earlier(error: BaseException, counting: str = "") -> list[BaseException] | None:
+    """Return the errors of earlier tries; None: an earlier request may have run for all we know.
+
+    `counting`: the root of a client that says by itself that this was its first try.
+    """
+    if strangers(error, counting):
+        return None
     errors: list[BaseException] = []
     for frame in frames(error):
         owner, function, local = root(frame), frame.f_code.co_name, frame.f_locals
-        if owner in RETRIERS or (owner in LIBRARIES and function in AGAIN):
+        if owner not in LIBRARIES:
+            continue
+        if function in AGAIN or _answered(frame, error):
             return None
-        if owner in LIBRARIES and function in LOOPS and (local.get("history") or _repeated(local)):
+        if function in LOOPS and (local.get("history") or _repeated(local)):
             return None
         if (owner, function) == ("urllib3", "urlopen"):
             past: Any = getattr(local.get("retries"), "history", ())
@@ -114,6 +60,24 @@ def earlier(error: BaseException) -> list[BaseException] | None:
                 return None
             errors += [entry.error for entry in past]
     return errors
+
+
+def _answered(frame: FrameType, error: BaseException) -> bool:
+    """Whether the client already held an answer, other than the one that the error is about."""
+    # The frames of httpcore hold those of a proxy; its caller holds the others.
+    if root(frame) not in CLIENTS - {"httpcore", "httpcore2"} or frame.f_code.co_name in TUNNELS:
+        return False
+    return any(
+        not RESPONSES.isdisjoint(names(type(value))) and not _carries(error, value)
+        for value in frame.f_locals.values()
+    )
+
+
+def _carries(error: BaseException, answer: object) -> bool:
+    if answer is error or answer in (getattr(error, "response", None), getattr(error, "fp", None)):
+        return True
+    about = getattr(error, "request_info", None)
+    return about is not None and about is getattr(answer, "request_info", None)
 
 
 def _repeated(local: Mapping[str, Any]) -> bool:

@@ -34,9 +34,9 @@ class Unresolved:
 
     `action`: the id of the record. `reason`: the row of the decision table that stopped it, or
     `still_running`, `abandoned`, `differs`, `repeat_escalate`, `key_conflict`,
-    `ledger_unavailable`. `not_before`: seconds since the epoch at which an equal call can learn
-    more; None where time alone tells nothing. `text`: one sentence for the model and the user.
-    `tool`: the tool that was called.
+    `contract_changed`, `ledger_unavailable`. `not_before`: seconds since the epoch at which an
+    equal call can learn more; None where time alone tells nothing. `text`: one sentence for the
+    model and the user. `tool`: the tool that was called.
     """
 
     action: str

@@ -1,15 +1,24 @@
 """What both guards share: their parts, and the way of one call through them."""
 
 import logging
-import os
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any, ClassVar, get_args
 
 from retry_guard._answers import Unresolved, UsageError
 from retry_guard._attempt import asked
 from retry_guard._call import Call, Classify, Mode, Request, Site, begin
+from retry_guard._checks import (
+    check_contract,
+    check_function,
+    check_ledger,
+    check_policy,
+    check_request,
+    listed,
+    readable,
+    the_secret,
+)
 from retry_guard._clock import Clock, LedgerClock
 from retry_guard._driver import Driver
 from retry_guard._hands import Hands
@@ -17,9 +26,11 @@ from retry_guard._heartbeat import Heartbeat
 from retry_guard._observe import Direct, Observation, observe
 from retry_guard._own_key import Conflict, named
 from retry_guard._policy import Policy
+from retry_guard._strays import Strays
 from retry_guard._texts import explain
 from retry_guard._tool import turn
-from retry_guard_contracts import ArgumentError, Contract
+from retry_guard_contracts import Contract
+from retry_guard_core import Record
 from retry_guard_ledgers import Ledger, about
 from retry_guard_outcomes import Done, NotExecuted, Unknown
 
@@ -30,6 +41,8 @@ Outcome = Done | NotExecuted | Unresolved
 
 class BaseGuard:
     """What `Guard` and `AsyncGuard` share."""
+
+    _awaits: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -48,36 +61,47 @@ class BaseGuard:
 
         `classify(value or exception)` says `Done`, `NotExecuted` or `Unknown`.
         `read(tool, arguments)` runs a contract's read-back. `ask(unresolved)` reaches an operator
-        and returns an `Answer`, or None for no answer. `mode`: `guard`, `observe` (send every
+        and returns an `Answer`, or None for no answer; if it raises an `Exception` or returns
+        anything else, that is logged and nobody was reached, while what is only a
+        `BaseException`, such as an interrupt, goes through. `mode`: `guard`, `observe` (send every
         call as it came, and note in `observations` what a guard would have done) or `off`.
-        `secret`: the HMAC key of identities and keys; default `RETRY_GUARD_SECRET`, else the
-        ledger's own. Raises `UsageError` if the parts do not fit together.
+        `secret`: the HMAC key of identities and keys, at least 16 bytes; default
+        `RETRY_GUARD_SECRET`, else the ledger's own. Raises `UsageError` if the parts do not fit together.
         """
         if mode not in get_args(Mode):
             msg = f"mode {mode!r}: give one of {', '.join(get_args(Mode))}"
             raise UsageError(msg)
+        check_ledger(ledger)
+        check_function("classify", classify)
+        for name, function in (("read", read), ("ask", ask)):
+            if function is not None:
+                check_function(name, function, awaited=self._awaits)
         self.ledger, self.mode = ledger, mode
         self.contracts: dict[str, Contract] = {}
         self.observations: deque[Observation] = deque(maxlen=1000)
-        policy = policy or Policy()
+        policy = Policy() if policy is None else policy
+        ticking = LedgerClock(ledger) if clock is None else clock
+        check_policy(policy, ticking)
         self._site = Site(
             ledger=ledger,
             classify=classify,
             read=read,
             ask=ask,
             policy=policy,
-            clock=clock or LedgerClock(ledger),
+            clock=ticking,
             heartbeat=Heartbeat(ledger, policy) if clock is None else None,
-            secret=secret or os.environ.get("RETRY_GUARD_SECRET", "").encode() or ledger.secret,
+            secret=the_secret(secret, ledger.secret),
             ignored=set(),
         )
-        for contract in contracts:
+        self._strays = Strays(ledger, self._site.secret)
+        for contract in listed(contracts):
             self.add(contract)
 
     turn = staticmethod(turn)
 
     def add(self, contract: Contract) -> None:
         """Guard one more tool. Adding an equal contract again does nothing."""
+        check_contract(contract)
         if contract.read_back is not None and self._site.read is None:
             msg = f"the contract of {contract.tool} declares a read-back: give the guard read="
             raise UsageError(msg)
@@ -91,11 +115,17 @@ class BaseGuard:
             return Done(await hands.call(request.send, request.plain, {}))
         if self.mode == "observe":
             return await self._observed(hands, request)
+        (contract, request), site = self._checked(request), self._site
         hands.refuse(request.tool, request.send)
-        contract, site = self._contract(request), self._site
         if contract.effect == "read":
-            return await _read(site, hands, request)
-        call = await named(begin(contract, request, site), site, hands)
+            return await _read(contract, site, hands, request)
+        begun = begin(contract, request, site)
+        if not self._strays.settled(request.scope, request.tool):
+            stray: Record | None = await hands.ledger(self._strays.met, contract, begun.draft)
+            if stray is not None:
+                answer = Unresolved(about(stray).id, "contract_changed", tool=request.tool)
+                return replace(answer, text=explain(answer))
+        call = await named(begun, site, hands)
         if hands.cancelled is not None:
             raise hands.cancelled
         if isinstance(call, Conflict):
@@ -109,33 +139,31 @@ class BaseGuard:
         try:
             note = await observe(request, self._begun, self._site, hands, direct)
         except Exception:  # noqa: BLE001 - an observer that fails must not stop the call
-            _log.exception("a call of %s was not observed", request.tool)
+            contract = self.contracts.get(request.tool) if isinstance(request.tool, str) else None  # pyright: ignore[reportUnnecessaryIsInstance] - models send anything
+            log_failure(contract, "a call of %s was not observed" % request.tool)
         else:
             self.observations.append(note)
             _log.info("observed %s: would %s %s", note.tool, note.would, note.reason)
         return await direct.done()
 
     def _begun(self, request: Request) -> Call | None:
-        contract = self._contract(request)
+        contract, request = self._checked(request)
         return None if contract.effect == "read" else begin(contract, request, self._site)
 
-    def _contract(self, request: Request) -> Contract:
-        tool, given = request.tool, request.arguments
+    def _checked(self, request: Request) -> tuple[Contract, Request]:
+        """The contract, and the call with arguments that can be read."""
+        check_request(request)
+        tool = request.tool
         if tool not in self.contracts:
             known = ", ".join(sorted(self.contracts)) or "none"
             msg = f"no contract for the tool {tool!r} (there are: {known}): add one, nothing sent"
             raise UsageError(msg)
-        places: tuple[Any, Any] = (request.scope, "-" if request.turn is None else request.turn)
-        if not all(isinstance(place, str) and place for place in places):
-            msg = f"{tool}: scope (the account it acts for) and turn must be text that is not empty"
-            raise UsageError(msg)
-        if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - models send anything
-            kind = type(given).__name__
-            raise ArgumentError(f"{tool}: arguments must be an object, not {kind}; nothing sent")
-        return self.contracts[tool]
+        given = readable(tool, request.arguments)
+        whole = given is request.arguments
+        return self.contracts[tool], request if whole else replace(request, arguments=given)
 
 
-async def _read(site: Site, hands: Hands, request: Request) -> Done | NotExecuted:
+async def _read(contract: Contract, site: Site, hands: Hands, request: Request) -> Done | NotExecuted:
     """Let a read pass: never recorded, delayed or recognised, with the ledger up or down."""
     otherwise: Done | NotExecuted
     try:
@@ -143,5 +171,5 @@ async def _read(site: Site, hands: Hands, request: Request) -> Done | NotExecute
         otherwise = Done(result)
     except Exception as error:  # noqa: BLE001 - a read that failed changed nothing
         result, otherwise = error, NotExecuted(error)
-    outcome = asked(site, request.tool, result) or otherwise
+    outcome = asked(contract, site, result) or otherwise
     return NotExecuted(outcome.error) if isinstance(outcome, Unknown) else outcome

@@ -35,6 +35,9 @@ _WHOLE = {
     "call was not sent. Tell the user; a change of what was done is another action.",
     "repeat_escalate": "An equal `{tool}` was done shortly before (action {action}), and repeating "
     "it needs a person's word. This call was not sent. Tell the user.",
+    "contract_changed": "An equal `{tool}` is unresolved (action {action}), from before its "
+    "contract or the guard's secret was changed. This call was not sent. Tell the user: an "
+    "operator has to say first what happened.",
     "key_conflict": "The key given to `{tool}` belongs to an unresolved action ({action}) with "
     "other values in: {fields}. This call was not sent. Tell the user.",
 }
