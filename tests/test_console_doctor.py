@@ -1,6 +1,8 @@
 """`retry-guard doctor`: what it finds, what it leaves alone, and its exit codes."""
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -76,6 +78,23 @@ def test_a_damaged_ledger_is_something_to_mend(path: Path, say: Say) -> None:
     code, out = say()
     assert code == 1
     assert "whole" in {line.split()[1] for line in out.splitlines() if "MEND" in line}
+
+
+def test_a_row_that_cannot_be_read_is_something_to_mend(path: Path, say: Say) -> None:
+    ledger = SQLiteLedger(path)
+    now = ledger.now().latest
+    for name in ("1", "2"):
+        draft = replace(new(name.encode(), id=name, time=now), lease=now + 1_000)
+        began(ledger, draft)
+    ledger.close()
+    assert "2, all of them can be read" in say()[1]
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE records SET sends = 'q' WHERE id = '2'")
+    code, out = say()
+    assert code == 1
+    assert "the record of action '2' in scope 'acme' is damaged (sends)" in out
+    mend = {line.split()[1] for line in out.splitlines() if "MEND" in line}
+    assert mend == {"records", "unresolved"}
 
 
 def test_a_ledger_that_others_can_read_is_something_to_mend(path: Path, say: Say) -> None:

@@ -1,7 +1,9 @@
 """`retry-guard ledger`: what an operator sees, and what an answer does."""
 
 import json
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -167,8 +169,14 @@ def test_a_result_is_stored_as_later_calls_get_it(ledger: SQLiteLedger, say: Say
     [
         (["again", "--result", "1"], "--result goes with happened only"),
         (["again", "--final"], "--final goes with did-not-happen only"),
-        (["happened", "--result", "{nope"], "--result is no JSON"),
+        (["happened", "--result", "{nope"], "give the tool's result as JSON"),
+        (["happened", "--result", ""], "give the tool's result as JSON"),
         (["happened", "--result", "NaN"], "NaN is no JSON number"),
+        (["happened", "--result", "[1e999]"], "1e999 is no JSON number"),
+        (["happened", "--result", '"\\ud800"'], "cannot be kept"),
+        (["happened", "--result", '{"\\udfff": 1}'], "cannot be kept"),
+        (["happened", "--result", "[" * 50_000 + "]" * 50_000], "give the tool's result as JSON"),
+        (["happened", "--result", "9" * 5_000], "give the tool's result as JSON"),
         (["maybe"], "invalid choice: 'maybe'"),
     ],
 )
@@ -179,7 +187,63 @@ def test_a_wrong_answer_changes_nothing(
     code, out, err = say("ledger", "resolve", "3f9c", *words)
     assert (code, out) == (2, "")
     assert said in err
+    assert err.count("\n") == 1 or err.startswith("usage: ")
     assert ledger.list() == [record]
+
+
+@pytest.fixture
+def damaged(ledger: SQLiteLedger, tmp_path: Path) -> SQLiteLedger:
+    """A ledger with one row that cannot be read, among those that are done."""
+    began(ledger, action("open-1"))
+    ended(ledger, action("done-1"))
+    ended(ledger, action("done-2"))
+    damage(tmp_path, "done-2")
+    return ledger
+
+
+def damage(folder: Path, name: str) -> None:
+    """Make one row one that cannot be read."""
+    with closing(sqlite3.connect(folder / "ledger.db")) as db, db:
+        changed = db.execute("UPDATE records SET sends = 'q', call_ids = 'x' WHERE id = ?", (name,))
+        assert changed.rowcount == 1
+
+
+def test_a_damaged_row_hides_nothing_that_is_in_another_state(
+    damaged: SQLiteLedger, say: Say
+) -> None:
+    for words in ([], ["--json"]):
+        code, out, err = say("ledger", "list", *words)
+        assert (code, err.count("\n")) == (2, 1)
+        assert "open-1" in out
+        assert "'done-2' in scope 'acme' is damaged (sends, call_ids)" in err
+        assert "left out: all that is done" in err
+    assert say("ledger", "list", "--state", "open")[0] == 0
+    code, out, err = say("ledger", "list", "--state", "done")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+
+
+def test_beside_a_damaged_row_an_action_is_shown_and_settled_by_its_whole_id(
+    damaged: SQLiteLedger, say: Say
+) -> None:
+    assert say("ledger", "show", "open-1")[0] == 0
+    assert say("ledger", "show", "done-1", "--scope", "acme")[0] == 0
+    for words in (("open",), ("done-1",), ("done-2", "--scope", "acme")):
+        for verb in (("show",), ("resolve", "again")):
+            code, out, err = say("ledger", verb[0], *words, *verb[1:])
+            assert (code, out, err.count("\n")) == (2, "", 1)
+            assert "'done-2' in scope 'acme' is damaged" in err
+    assert say("ledger", "resolve", "open-1", "happened")[0] == 0
+
+
+def test_a_row_damaged_in_its_state_is_said_too(
+    ledger: SQLiteLedger, tmp_path: Path, say: Say
+) -> None:
+    ended(ledger, action("done-1"))
+    with closing(sqlite3.connect(tmp_path / "ledger.db")) as db, db:
+        db.execute("UPDATE records SET state = 'odd'")
+    code, out, err = say("ledger", "list")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "'done-1' in scope 'acme' is damaged (state)" in err
 
 
 def test_an_action_that_a_call_holds_is_not_given_up(ledger: SQLiteLedger, say: Say) -> None:

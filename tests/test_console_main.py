@@ -19,7 +19,16 @@ from retry_guard_console._main import COMMANDS
 from retry_guard_core import GuardError
 from retry_guard_ledgers import SQLiteLedger
 
-RUN = [sys.executable, "-c", "import sys, retry_guard_console as c; sys.exit(c.main())"]
+# An interrupt is ignored in what a shell starts in the background, and in all that starts there.
+RUN = [
+    sys.executable,
+    "-c",
+    "import signal, sys, retry_guard_console as c\n"
+    "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    "sys.exit(c.main())",
+]
+LONG = 60.0
+"""Seconds after which a test fails rather than wait on."""
 
 
 def parsers(parser: argparse.ArgumentParser, *path: str) -> Iterator[tuple[str, ...]]:
@@ -111,16 +120,13 @@ def many(path: Path) -> list[str]:
 
 
 def test_a_reader_that_goes_away_ends_it_quietly(tmp_path: Path) -> None:
-    command = subprocess.Popen(
-        many(tmp_path / "ledger.db"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    assert command.stdout
-    assert command.stderr
-    assert len(command.stdout.read(10)) == 10
-    command.stdout.close()
-    assert command.stderr.read() == b""
-    assert command.wait() == 141
-    command.stderr.close()
+    reading, writing = os.pipe()
+    command = subprocess.Popen(many(tmp_path / "ledger.db"), stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    assert len(os.read(reading, 10)) == 10
+    os.close(reading)
+    _, err = command.communicate(timeout=LONG)
+    assert (command.returncode, err) == (141, b"")
 
 
 def test_an_interrupt_ends_it_quietly_with_130(tmp_path: Path) -> None:
@@ -133,9 +139,100 @@ def test_an_interrupt_ends_it_quietly_with_130(tmp_path: Path) -> None:
     drain = threading.Thread(
         target=lambda: [None for _ in iter(lambda: os.read(reading, 65536), b"")]
     )
-    _, err = command.communicate()
-    assert command.returncode == 130
-    assert err == b""
-    drain.start()
-    drain.join()
+    try:
+        _, err = command.communicate(timeout=LONG)
+    finally:
+        command.kill()
+        drain.start()
+        drain.join(LONG)
+    assert not drain.is_alive()
+    assert (command.returncode, err) == (130, b"")
     os.close(reading)
+
+
+def commands(path: Path) -> list[list[str]]:
+    """Each command, such that it has something to say."""
+    ledger = SQLiteLedger(path)
+    ledger.claim(new(id="3f9c"), None, ledger.now())
+    ledger.close()
+    url = f"sqlite:///{path}"
+    return [
+        ["--help"],
+        ["--version"],
+        ["ledger", "list", "--ledger", url],
+        ["ledger", "list", "--json", "--ledger", url],
+        ["ledger", "show", "3f9c", "--ledger", url],
+        ["doctor", "--ledger", url],
+        ["ab", "--seeds", "1", "--faults", "none", "--services", "tickets", "--jobs", "1"],
+    ]
+
+
+def said(words: list[str], stdout: int) -> tuple[int, str]:
+    """Run the command with this as its standard output; return its exit code and its errors."""
+    ended = subprocess.run(
+        [*RUN, *words], stdout=stdout, stderr=subprocess.PIPE, text=True, check=False, timeout=LONG
+    )
+    return ended.returncode, ended.stderr
+
+
+def test_where_nobody_reads_every_command_ends_quietly_with_141(tmp_path: Path) -> None:
+    for words in commands(tmp_path / "ledger.db"):
+        reading, writing = os.pipe()
+        os.close(reading)
+        assert said(words, writing) == (141, ""), words
+        os.close(writing)
+
+
+def test_a_full_output_is_one_line_and_exit_1(tmp_path: Path) -> None:
+    full = os.open("/dev/full", os.O_WRONLY)
+    for words in commands(tmp_path / "ledger.db"):
+        code, err = said(words, full)
+        assert (code, err.count("\n")) == (1, 1), words
+        assert err.startswith("retry-guard: ")
+        assert "No space left on device: not all was written" in err
+    os.close(full)
+
+
+def test_a_closed_output_is_one_line_and_exit_1_and_nothing_is_done(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    resolve = ["ledger", "resolve", "3f9c", "happened", "--ledger", f"sqlite:///{path}"]
+    for words in (*commands(path), resolve):
+        ended = subprocess.run(
+            ["sh", "-c", 'exec "$@" >&-', "sh", *RUN, *words],
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=LONG,
+        )
+        assert (ended.returncode, ended.stderr.count("\n")) == (1, 1), words
+        assert "standard output is closed, so nothing was done" in ended.stderr
+    ledger = SQLiteLedger(path)
+    assert [record.state for record in ledger.list()] == ["open"]
+    ledger.close()
+
+
+def test_closed_errors_change_no_exit_code() -> None:
+    for end in ("2>&-", "2>/dev/full"):
+        ended = subprocess.run(
+            ["sh", "-c", f'exec "$@" {end}', "sh", *RUN, "doctor", "--ledger", "nonsense"],
+            stdout=subprocess.PIPE,
+            check=False,
+            timeout=LONG,
+        )
+        assert (ended.returncode, ended.stdout) == (2, b"")
+
+
+def test_a_letter_that_the_output_cannot_have_is_written_in_another_way(tmp_path: Path) -> None:
+    ledger = SQLiteLedger(tmp_path / "ledger.db")
+    ledger.claim(new(scope="Zürich"), None, ledger.now())
+    ledger.close()
+    ended = subprocess.run(
+        [*RUN, "ledger", "list", "--ledger", f"sqlite:///{tmp_path}/ledger.db"],
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=LONG,
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "Z\\xfcrich" in ended.stdout

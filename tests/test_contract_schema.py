@@ -224,6 +224,41 @@ def test_the_digest_is_pinned() -> None:
     assert contract.digest == "bf84fc30cca94ee3d822268880bdc3b3401a9dfa160eb76e31b9a9e37d93df15"
 
 
+def test_a_copy_with_other_terms_is_a_contract_of_its_own() -> None:
+    first = Contract(tool="t", key={"param": "k"}, in_flight_bound=30)
+    copy = first.model_copy(update={"in_flight_bound": 7, "key": {"param": "k", "retention": 60}})
+    assert copy == Contract(tool="t", key={"param": "k", "retention": 60}, in_flight_bound=7)
+    assert copy.terms == Terms(tool="t", keyed=True, retention=60.0, bound=7.0)
+    assert copy.digest != first.digest
+    assert copy.model_fields_set == {"tool", "key", "in_flight_bound"}
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_a_copy_with_the_same_terms_is_equal(deep: bool) -> None:
+    first = Contract(tool="t", defaults={"a": [1]}, read_back=READ)
+    copy = first.model_copy(deep=deep)
+    assert copy == first
+    assert copy.digest == first.digest
+    assert (copy.defaults["a"] is first.defaults["a"]) is not deep
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        {"effect": "raed"},
+        {"effect": "read"},
+        {"unknown": 1},
+        {"in_flight_bound": -1},
+        {"volatile": ["amount"]},
+        {"key": {"param": "amount"}},
+    ],
+)
+def test_a_copy_that_does_not_fit_together_is_refused(update: dict[str, Any]) -> None:
+    first = Contract(tool="t", key={"param": "k"}, identity=["amount"])
+    with pytest.raises(ValidationError):
+        first.model_copy(update=update)
+
+
 def test_what_a_tool_writes_is_itself_unless_a_resource_is_stated() -> None:
     assert Contract(tool="t").writes == "t"
     assert Contract(tool="t", resource="rooms").writes == "rooms"

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from guards import START, Args, Extra, Flaky, HandClock, Lab, LabMaker, every_guard
+from guards import ARGUMENTS, START, Args, Extra, Flaky, HandClock, Lab, LabMaker, every_guard
 from retry_guard import Policy, Unknown
-from retry_guard_contracts import Contract
+from retry_guard_contracts import Contract, encode_arguments
 from retry_guard_ledgers import about
 
+OTHER = encode_arguments({**ARGUMENTS, "amount": 6})
 PRICE = Contract(tool="charge", effect="idempotent", resource="price")
 
 
@@ -28,7 +29,7 @@ def test_an_idempotent_write_is_repeated_until_it_is_answered(
 def record_a_newer_write(lab: Lab) -> None:
     """As another caller does that sets the price to something else."""
     latest = lab.records()[-1]
-    other = replace(about(latest), id="newer", identity=b"another")
+    other = replace(about(latest), id="newer", identity=b"another", arguments=OTHER)
     lab.ledger.claim(replace(latest, about=other, owner="other"), None, lab.clock.now())
 
 

@@ -3,9 +3,11 @@
 import asyncio
 import functools
 import inspect
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Literal
 
 import pytest
 
@@ -35,7 +37,8 @@ from retry_guard import (
     UnresolvedError,
     UsageError,
 )
-from retry_guard_ledgers import MemoryLedger
+from retry_guard_core import Now, Policy as CorePolicy
+from retry_guard_ledgers import MemoryLedger, SQLiteLedger, about
 from retry_guard_outcomes import classify
 
 Kind = type[Guard] | type[AsyncGuard]
@@ -106,25 +109,171 @@ def test_parts_that_do_not_fit_are_refused_at_once(kind: Kind) -> None:
         build(mode="on")
     with pytest.raises(UsageError, match="give the guard read="):
         build(READABLE)
-    with pytest.raises(UsageError, match="two different contracts"):
+    with pytest.raises(UsageError, match="charge has two different contracts: keep one"):
         build(PLAIN, KEYED)
-    assert build(PLAIN, Contract(tool="charge")).contracts == {"charge": PLAIN}
+    with pytest.raises(UsageError, match="charge has two equal contracts: keep one"):
+        build(PLAIN, Contract(tool="charge"))
     guard = build(PLAIN)
+    guard.add(Contract(tool="charge"))
+    with pytest.raises(UsageError, match="two different contracts"):
+        guard.add(KEYED)
     with pytest.raises(UsageError):
         guard.add(changed(READABLE, tool="other"))
     assert guard.contracts == {"charge": PLAIN}
 
 
-@pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf")])
-@pytest.mark.parametrize("field", ["deadline", "attempts", "lease", "max_attempt", "turn_window"])
-def test_a_policy_that_no_call_could_live_with_is_refused(field: str, value: float) -> None:
-    with pytest.raises(UsageError, match=field):
+NO_NUMBERS = ["4", "x\ny", None, True, [1], float("nan"), float("inf"), -1, -1.0, 1j]
+POLICY = [field.name for field in fields(Policy)]
+
+
+@pytest.mark.parametrize("value", NO_NUMBERS, ids=repr)
+@pytest.mark.parametrize("field", POLICY)
+def test_a_policy_that_no_call_could_live_with_is_refused(field: str, value: object) -> None:
+    with pytest.raises(UsageError, match=rf"Policy\({field}=.*\): give a ") as caught:
         Policy(**{field: value})  # type: ignore[arg-type] # any field
+    assert "\n" not in str(caught.value)
 
 
-def test_a_lease_of_nothing_is_refused() -> None:
-    with pytest.raises(UsageError, match="lease=0"):
-        Policy(lease=0)
+@pytest.mark.parametrize("field", ["attempts", "fresh_sends"])
+def test_only_a_whole_number_counts_sends(field: str) -> None:
+    with pytest.raises(UsageError, match="a whole number"):
+        Policy(**{field: 1.5})  # type: ignore[arg-type] # any field
+
+
+@pytest.mark.parametrize("field", POLICY)
+def test_only_a_lease_and_a_poll_need_some_time(field: str) -> None:
+    if field in ("lease", "poll"):
+        with pytest.raises(UsageError, match=f"{field}=0.*above 0"):
+            Policy(**{field: 0})  # type: ignore[arg-type] # any field
+    else:
+        assert getattr(Policy(**{field: 0}), field) == 0  # type: ignore[arg-type] # any field
+
+
+WRONG_PARTS: list[tuple[dict[str, Any], str]] = [
+    ({"classify": None}, "classify: give a function, not NoneType"),
+    ({"classify": "done"}, "classify: give a function, not str"),
+    ({"read": 5}, "read: give a function, not int"),
+    ({"ask": "me"}, "ask: give a function, not str"),
+    ({"ledger": None}, "ledger: NoneType lacks now, claim"),
+    ({"ledger": "sqlite:///guard.db"}, "ledger: str lacks now"),
+    ({"ledger": HandClock()}, "ledger: HandClock lacks claim, .*, secret, durable"),
+    ({"contracts": PLAIN}, "a single Contract was given: put it into a list"),
+    ({"contracts": None}, "give a list of Contract, not NoneType"),
+    ({"contracts": [{"tool": "charge"}]}, "give Contract objects, not dict"),
+    ({"contracts": "charge"}, "give Contract objects, not str"),
+    ({"policy": {"attempts": 1}}, "policy: give a retry_guard.Policy, not dict"),
+    ({"policy": CorePolicy()}, "policy: give a retry_guard.Policy, not Policy"),
+    ({"clock": 5}, "clock: int lacks now"),
+    ({"secret": "a secret that is long enough"}, "secret: give bytes, not str"),
+    ({"secret": bytearray(32)}, "secret: give bytes, not bytearray"),
+    ({"secret": b"x" * 15}, "secret is too short: give at least 16 random bytes"),
+    ({"secret": b""}, "secret is too short"),
+]
+
+
+@pytest.mark.parametrize("kind", [Guard, AsyncGuard])
+@pytest.mark.parametrize(("parts", "message"), WRONG_PARTS, ids=lambda part: str(part)[:30])
+def test_a_part_of_the_wrong_kind_is_refused_when_the_guard_is_made(
+    kind: Kind, parts: dict[str, Any], message: str
+) -> None:
+    good: dict[str, Any] = {"ledger": MemoryLedger(), "classify": classify}
+    with pytest.raises(UsageError, match=message) as caught:
+        kind(**{**good, **parts})
+    assert "\n" not in str(caught.value)
+    kind(**good, secret=b"x" * 16)
+
+
+@pytest.mark.parametrize("kind", [Guard, AsyncGuard])
+def test_what_is_added_later_is_a_contract_too(kind: Kind) -> None:
+    guard = kind(MemoryLedger(), classify=classify)
+    with pytest.raises(UsageError, match="give Contract objects, not dict"):
+        guard.add({"tool": "charge"})  # type: ignore[arg-type] # wrong on purpose  # pyright: ignore[reportArgumentType]
+
+
+def test_a_classifier_that_has_to_be_awaited_is_refused() -> None:
+    for kind in (Guard, AsyncGuard):
+        with pytest.raises(UsageError, match="classify: an async function"):
+            kind(MemoryLedger(), classify=later)  # type: ignore[arg-type] # wrong on purpose  # pyright: ignore[reportArgumentType]
+
+
+def test_a_secret_of_the_environment_that_is_too_short_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("RETRY_GUARD_SECRET", "short")
+    with pytest.raises(UsageError, match="RETRY_GUARD_SECRET is too short: .* 16") as caught:
+        Guard(MemoryLedger(), classify=classify)
+    assert "short'" not in str(caught.value)
+    Guard(MemoryLedger(), classify=classify, secret=b"x" * 16)
+    monkeypatch.setenv("RETRY_GUARD_SECRET", "")
+    Guard(MemoryLedger(), classify=classify)
+
+
+class Unreadable(Mapping[str, Any]):
+    """A mapping whose access fails, with a text that says too much."""
+
+    def __getitem__(self, name: str) -> object:
+        raise RuntimeError("hunter2")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(["x"])
+
+    def __len__(self) -> int:
+        return 1
+
+
+WRONG_CALLS: list[tuple[dict[str, Any], str]] = [
+    ({"tool": ["charge"]}, "tool: give its name as text, not list"),
+    ({"tool": None}, "tool: give its name as text, not NoneType"),
+    ({"send": None}, "send: give a function, not NoneType"),
+    ({"send": "charge"}, "send: give a function, not str"),
+    *(({"ordinal": bad}, "ordinal must be") for bad in ("x", 1.5, -1, None, True, [1])),
+    *(({"call_id": bad}, "call_id must be") for bad in (b"x", True, 1.5, ["x"], object())),
+    ({"call_id": 10**5000}, "call_id must be"),
+    ({"arguments": Unreadable()}, r"arguments cannot be read \(RuntimeError\)"),
+]
+
+
+@pytest.mark.parametrize("effect", ["write", "read"])
+@pytest.mark.parametrize(
+    ("wrong", "message"), WRONG_CALLS, ids=lambda part: str(next(iter(part)))[:30]
+)
+@pytest.mark.parametrize("kind", [Guard, AsyncGuard])
+def test_a_call_that_is_put_wrongly_is_refused_before_it_is_claimed(
+    kind: Kind,
+    wrong: dict[str, Any],
+    message: str,
+    effect: Literal["write", "read"],
+    tmp_path: Path,
+) -> None:
+    ledger, sent = SQLiteLedger(tmp_path / "guard.db"), list[Args]()
+    guard = kind(ledger, [Contract(tool="charge", effect=effect)], classify=classify)
+    call: dict[str, Any] = {
+        "tool": "charge",
+        "arguments": ARGUMENTS,
+        "send": lambda arguments, extra: sent.append(arguments),
+        "scope": "acme",
+    }
+    with pytest.raises(UsageError, match=message) as caught:
+        finished(guard.call(**{**call, **wrong}))
+    assert "\n" not in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+    assert (sent, ledger.list()) == ([], [])
+
+
+@every_guard
+def test_a_call_id_that_is_a_number_is_kept_as_text(make: LabMaker, tmp_path: Path) -> None:
+    """The ids of JSON-RPC are numbers or text."""
+    lab = make(tmp_path)
+    lab.guard(PLAIN).done(call_id=5)
+    assert about(lab.only()).call_ids == ("5",)
+
+
+@every_guard
+def test_any_mapping_that_can_be_read_is_taken(make: LabMaker, tmp_path: Path) -> None:
+    lab = make(tmp_path)
+    assert lab.guard(PLAIN).done(MappingProxyType(ARGUMENTS)).value == {"id": "ch_1"}
+    assert lab.guard(PLAIN).done(ARGUMENTS).replayed
+    assert lab.service.requests == [ARGUMENTS]
 
 
 def broken(outcome: object) -> object:
@@ -155,6 +304,48 @@ def test_a_classifier_that_fails_proves_nothing_and_says_so(
         outcome.unwrap()
     assert lab.guard(PLAIN).unresolved().action == outcome.action
     assert len(lab.service.requests) == 1
+
+
+def leaking(outcome: object) -> object:
+    raise RuntimeError("cannot read hunter2")
+
+
+@every_guard
+@pytest.mark.parametrize("effect", ["write", "read"])
+@pytest.mark.parametrize("hidden", [True, False])
+def test_what_a_classifier_says_when_it_fails_is_logged_only_where_no_field_is_secret(
+    make: LabMaker,
+    hidden: bool,
+    effect: Literal["write", "read"],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    lab = make(tmp_path)
+    secret = ["token"] if hidden else []
+    contract = Contract(tool="charge", effect=effect, secret=secret)
+    lab.guard(contract, classify=leaking).call({**ARGUMENTS, "token": "hunter2"})
+    assert "classify failed" in caplog.text
+    assert "RuntimeError" in caplog.text
+    assert ("hunter2" in caplog.text) is not hidden
+
+
+@every_guard
+@pytest.mark.parametrize("hidden", [True, False])
+def test_what_keeps_an_observer_from_noting_is_logged_only_where_no_field_is_secret(
+    make: LabMaker, hidden: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    lab = make(tmp_path)
+
+    class Talking(HandClock):
+        def now(self) -> Now:
+            raise RuntimeError("cannot tell when hunter2 came")
+
+    contract = Contract(tool="charge", secret=["token"] if hidden else [])
+    guard = lab.guard(contract, mode="observe", clock=Talking())
+    assert guard.done({**ARGUMENTS, "token": "hunter2"}).value == {"id": "ch_1"}
+    assert "a call of charge was not observed" in caplog.text
+    assert "RuntimeError" in caplog.text
+    assert ("hunter2" in caplog.text) is not hidden
 
 
 @every_guard
@@ -200,17 +391,19 @@ def test_a_send_that_returns_something_to_await_is_refused_and_proves_nothing(
 
 def test_async_reads_and_questions_are_refused_by_the_guard_that_blocks(tmp_path: Path) -> None:
     lab = Lab("sync", "memory", tmp_path)
-    lab.service.meet("lost_ack", "lost_ack")
+    lab.service.meet("lost_ack")
 
     async def awaited(*given: object) -> None:
         raise AssertionError("it ran")
 
+    with pytest.raises(UsageError, match="read: an async function was given: use AsyncGuard"):
+        lab.guard(READABLE, read=awaited)
+    with pytest.raises(UsageError, match="ask: an async function"):
+        lab.guard(PLAIN, ask=functools.partial(awaited))
     with pytest.raises(UsageError, match="use AsyncGuard"):
-        lab.guard(READABLE, read=awaited).call()
-    with pytest.raises(UsageError, match="use AsyncGuard"):
-        lab.guard(PLAIN, ask=awaited).call({**ARGUMENTS, "amount": 6})
+        lab.guard(READABLE, read=lambda *given: [awaited(*given)][0]).call()
     assert lab.guard(READABLE).done().value == {"id": "ch_1"}
-    assert len(lab.service.requests) == 2
+    assert len(lab.service.requests) == 1
 
 
 def finished(outcome: Outcome | Coroutine[Any, Any, Outcome]) -> None:

@@ -118,7 +118,7 @@ def test_the_secret_comes_from_the_environment_else_from_the_ledger(
     monkeypatch.setenv("RETRY_GUARD_SECRET", "a long secret of the operator")
     call()
     call()
-    monkeypatch.setenv("RETRY_GUARD_SECRET", "another one")
+    monkeypatch.setenv("RETRY_GUARD_SECRET", "another one, as long")
     call()
     assert keys[1] == keys[2]
     assert len(set(keys)) == 3

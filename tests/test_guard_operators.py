@@ -5,8 +5,19 @@ from typing import cast
 
 import pytest
 
-from guards import ARGUMENTS, KEYED, PLAIN, START, LabMaker, Operator, every_guard
-from retry_guard import Answer, Contract, Policy, UsageError
+from guards import (
+    ARGUMENTS,
+    KEYED,
+    PLAIN,
+    START,
+    Lab,
+    LabMaker,
+    Operator,
+    awaited,
+    changed,
+    every_guard,
+)
+from retry_guard import Answer, Contract, LedgerError, Policy, UsageError
 from retry_guard._answers import What
 
 BOUND = Contract(tool="charge", in_flight_bound=100.0)
@@ -173,11 +184,11 @@ class Approval(BaseException):
 
 
 @every_guard
-@pytest.mark.parametrize("error", [Approval(), ValueError("no operator"), KeyboardInterrupt()])
-def test_what_ask_raises_goes_through_and_leaves_the_record_free(
+@pytest.mark.parametrize("error", [Approval(), KeyboardInterrupt()])
+def test_an_interrupt_from_ask_goes_through_and_leaves_the_record_free(
     make: LabMaker, error: BaseException, tmp_path: Path
 ) -> None:
-    """Rule 15: the harness's own interrupt."""
+    """Rule 15: the harness's own interrupt, which is no `Exception`."""
     lab = make(tmp_path)
     lab.service.meet("lost_ack")
     operator = Operator(error, Answer("happened", result="seen"))
@@ -191,20 +202,74 @@ def test_what_ask_raises_goes_through_and_leaves_the_record_free(
     assert len(lab.service.requests) == 1
 
 
+def unreached(caplog: pytest.LogCaptureFixture) -> str:
+    """The one line that says that no operator was reached, with its traceback if it has one."""
+    (line,) = [r for r in caplog.records if "no operator was reached" in r.getMessage()]
+    assert (line.name, line.levelname) == ("retry_guard", "WARNING")
+    return line.getMessage() + (f" {line.exc_info[1]!r}" if line.exc_info else "")
+
+
 @every_guard
-@pytest.mark.parametrize("rubbish", ["yes", True, {"what": "again"}, 7])
-def test_an_answer_that_is_none_is_an_error_and_loses_nothing(
-    make: LabMaker, rubbish: object, tmp_path: Path
+@pytest.mark.parametrize(
+    "fault",
+    ["yes", True, {"what": "again"}, 7]
+    + [ConnectionRefusedError("chat is down"), UsageError("an inner guard"), LedgerError("down")],
+    ids=repr,
+)
+def test_an_ask_that_fails_or_answers_wrongly_has_reached_nobody(
+    make: LabMaker, fault: object, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Something was sent: what `ask` raises would say `not executed` to whoever classifies it."""
+    lab = make(tmp_path)
+    lab.service.meet("lost_ack")
+    operator = Operator(cast("Answer", fault), Answer("happened", result="seen"))
+    guard = lab.guard(PLAIN, ask=operator)
+    first = guard.unresolved()
+    assert (first.reason, first.text) == ("nothing_can_tell", operator.asked[0].text)
+    expected = repr(fault) if isinstance(fault, Exception) else "return an Answer, or None"
+    assert expected in unreached(caplog)
+    record = lab.only()
+    assert (record.state, record.asked_at) == ("open", None)
+    assert record.lease <= lab.clock.at
+    assert guard.done().value == "seen"
+    assert len(lab.service.requests) == 1
+
+
+@every_guard
+@pytest.mark.parametrize("fault", [ConnectionRefusedError("hunter2 refused"), "hunter2"], ids=repr)
+def test_what_ask_says_when_it_fails_is_not_logged_where_fields_are_secret(
+    make: LabMaker, fault: object, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     lab = make(tmp_path)
     lab.service.meet("lost_ack")
-    operator = Operator(cast("Answer", rubbish), Answer("happened", result="seen"))
-    guard = lab.guard(PLAIN, ask=operator)
-    with pytest.raises(UsageError, match="return an Answer, or None") as caught:
-        guard.call()
-    assert "\n" not in str(caught.value)
-    assert guard.done().value == "seen"
-    assert len(lab.service.requests) == 1
+    guard = lab.guard(changed(PLAIN, secret=["token"]), ask=Operator(cast("Answer", fault)))
+    guard.unresolved({**ARGUMENTS, "token": "hunter2"})
+    assert type(fault).__name__ in unreached(caplog)
+    assert "hunter2" not in caplog.text
+
+
+def test_an_ask_that_only_shows_itself_as_async_when_it_is_called_has_reached_nobody(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    lab = Lab("sync", "memory", tmp_path)
+    lab.service.meet("lost_ack")
+    later = awaited(Operator(Answer("happened")))
+    assert lab.guard(PLAIN, ask=lambda question: [later(question)][0]).unresolved().action
+    assert "use AsyncGuard" in unreached(caplog)
+
+
+@every_guard
+def test_a_note_stays_though_the_ask_fails_when_its_moment_came(
+    make: LabMaker, tmp_path: Path
+) -> None:
+    lab = make(tmp_path)
+    lab.service.meet("lost")
+    operator = Operator(Answer("did_not_happen"), ValueError("down"), Answer("did_not_happen"))
+    guard = lab.guard(BOUND, ask=operator)
+    lab.clock.at = guard.unresolved().not_before or 0.0
+    assert guard.unresolved().reason == "noted"
+    assert lab.only().answer == "did_not_happen"
+    assert guard.done().value == {"id": "ch_1"}
 
 
 def test_an_answer_is_one_of_four() -> None:

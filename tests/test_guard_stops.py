@@ -41,12 +41,12 @@ class Stopping(Flaky):
         if verb != self.verb:
             return found
 
-        def call(*given: object) -> object:
+        def call(*given: object, **named: object) -> object:
             first = verb not in self.calls
             if first and self.when == "before":
                 self.calls.append(verb)
                 raise KeyboardInterrupt
-            result = found(*given)
+            result = found(*given, **named)
             if first:
                 raise KeyboardInterrupt
             return result
@@ -75,9 +75,9 @@ def test_an_interrupt_is_obeyed_though_the_ledger_fails_at_that_moment(
     flaky = Flaky(lab.ledger)
 
     def stop_then_fail(verb: str, given: tuple[object, ...]) -> bool:
-        if flaky.calls == ["claim"]:
+        if verb == "claim" and flaky.calls.count(verb) == 1:
             raise KeyboardInterrupt
-        return True
+        return "claim" in flaky.calls
 
     flaky.failing = stop_then_fail
     with pytest.raises(KeyboardInterrupt):
@@ -172,6 +172,46 @@ def test_an_interrupt_while_the_completion_is_written_is_obeyed_when_it_is(
     assert len(lab.service.effects) == 1
 
 
+@pytest.mark.parametrize("store", ["memory", "sqlite"])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_result_whose_caller_is_interrupted_as_it_is_delivered_goes_to_the_next_turn(
+    store: str, when: str, tmp_path: Path
+) -> None:
+    lab = Lab("sync", store, tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        lab.guard(PLAIN, ledger=Stopping(lab.ledger, "deliver", when)).call()
+    assert (lab.only().state, lab.only().delivered) == ("done", False)
+    outcome = lab.guard(PLAIN).done(turn="t2")
+    assert (outcome.value, outcome.replayed) == ({"id": "ch_1"}, True)
+    assert len(lab.service.effects) == 1
+
+
+@pytest.mark.parametrize("store", ["memory", "sqlite"])
+def test_an_interrupted_replay_takes_nothing_from_the_caller_that_has_the_result(
+    store: str, tmp_path: Path
+) -> None:
+    """It was delivered before, so a later turn means another action."""
+    lab = Lab("sync", store, tmp_path)
+    lab.guard(PLAIN).done()
+    with pytest.raises(KeyboardInterrupt):
+        lab.guard(PLAIN, ledger=Stopping(lab.ledger, "deliver", "after")).call()
+    assert lab.only().delivered
+    assert lab.guard(PLAIN).done(turn="t2").value == {"id": "ch_2"}
+
+
+@pytest.mark.parametrize("store", ["memory", "sqlite"])
+def test_an_interrupt_is_obeyed_though_the_delivery_cannot_be_taken_back(
+    store: str, tmp_path: Path
+) -> None:
+    lab = Lab("sync", store, tmp_path)
+    flaky = Stopping(lab.ledger, "deliver", "after")
+    flaky.failing = lambda verb, given: flaky.calls.count("deliver") > 2
+    with pytest.raises(KeyboardInterrupt):
+        lab.guard(PLAIN, ledger=flaky).call()
+    assert flaky.calls.count("deliver") == 3
+    assert lab.guard(PLAIN).done().value == {"id": "ch_1"}
+
+
 @every_guard
 def test_an_interrupt_while_waiting_gives_the_lease_back(make: LabMaker, tmp_path: Path) -> None:
     lab = make(tmp_path)
@@ -261,10 +301,12 @@ async def test_a_cancellation_before_the_send_releases_the_claim(
     assert len(sent) == 1
 
 
+@pytest.mark.parametrize("later", ["t1", "t2"])
 @pytest.mark.parametrize("verb", ["save", "deliver"])
 async def test_a_cancellation_while_the_ledger_works_is_obeyed_when_that_is_done(
-    verb: str, tmp_path: Path
+    verb: str, later: str, tmp_path: Path
 ) -> None:
+    """Rule 9: no caller has the result, so it goes to the next equal call, of any turn."""
     sent: list[dict[str, Any]] = []
 
     async def send(arguments: Args, extra: Extra) -> str:
@@ -275,8 +317,8 @@ async def test_a_cancellation_while_the_ledger_works_is_obeyed_when_that_is_done
     guard = AsyncGuard(ledger, [PLAIN], classify=classify)
     await cancelled_at(verb, guard, send)
     (record,) = ledger.list("acme")
-    assert record.state == "done"
-    outcome = await guard.call("charge", ARGUMENTS, send=send, scope="acme", turn="t1")
+    assert (record.state, record.delivered) == ("done", False)
+    outcome = await guard.call("charge", ARGUMENTS, send=send, scope="acme", turn=later)
     assert outcome.unwrap() == "ok"
     assert len(sent) == 1
 

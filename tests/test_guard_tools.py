@@ -283,6 +283,19 @@ def test_functions_that_cannot_be_guarded_are_refused_when_they_are_decorated(
         made(kind).tool(contract)(function)
 
 
+@either
+@pytest.mark.parametrize("mode", ["guard", "observe", "off"])
+def test_a_tool_whose_equal_calls_each_count_is_refused_when_it_is_decorated(
+    kind: Kind, mode: Mode
+) -> None:
+    """A function's arguments do not tell which of them it is, so they would become one."""
+    guard = made(kind, mode)
+    with pytest.raises(UsageError, match=rf"use {kind.__name__}.call with ordinal=") as caught:
+        guard.tool(Contract(tool="add_item", twins="count"))
+    assert "\n" not in str(caught.value)
+    assert guard.contracts == {}
+
+
 def test_an_async_function_is_refused_by_the_guard_that_blocks() -> None:
     with pytest.raises(UsageError, match="use AsyncGuard"):
         made(Guard).tool(PLAIN)(coroutine)

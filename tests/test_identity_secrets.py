@@ -1,6 +1,7 @@
 """Secret fields: a keyed hash is stored, and the caller's value must be what was hashed."""
 
-from typing import Any
+from typing import Any, Literal
+from unicodedata import normalize
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
@@ -72,6 +73,44 @@ def test_other_values_do_not_open_it(other: dict[str, Any]) -> None:
 
 def test_another_ledgers_secret_does_not_open_it() -> None:
     assert unseal(LOGIN, seal(LOGIN, FULL, SECRET), FULL, b"t" * 32) is None
+
+
+Form = Literal["NFC", "NFD"]
+FORMS: tuple[Form, ...] = ("NFC", "NFD")
+UNIT = chr(0x212A)  # the Kelvin sign, which is K in NFC
+
+
+@pytest.mark.parametrize("recorded", FORMS)
+@pytest.mark.parametrize("given_again", FORMS)
+@pytest.mark.parametrize("stated", FORMS)
+def test_a_secret_is_found_however_its_name_is_spelled(
+    stated: Form, recorded: Form, given_again: Form
+) -> None:
+    def spelled(form: Form) -> dict[str, Any]:
+        name, inner = normalize(form, "pässwort"), normalize(form, "clé")
+        return {name: "hunter2", "rows": [{inner: "tok-aaaa"}], "user": "u"}
+
+    paths = [normalize(stated, "pässwort"), f"rows[].{normalize(stated, 'clé')}"]
+    contract = Contract(tool="t", secret=paths)
+    sealed = seal(contract, spelled(recorded), SECRET)
+    stored = encode_arguments(sealed).decode()
+    assert [value for value in PLAIN_VALUES if value in stored] == []
+    assert list(sealed) == list(spelled(recorded)), "the argument keeps its own spelling"
+    assert unseal(contract, sealed, spelled(given_again), SECRET) == spelled(recorded)
+    other = {**spelled(given_again), normalize(given_again, "pässwort"): "other"}
+    assert unseal(contract, sealed, other, SECRET) is None
+    assert differing(contract, sealed, spelled(given_again), SECRET) == ()
+
+
+def test_a_secret_is_found_by_a_name_of_other_letters_that_is_the_same_in_nfc() -> None:
+    contract = Contract(tool="t", secret=["Key"])
+    assert "hunter2" not in repr(seal(contract, {f"{UNIT}ey": "hunter2"}, SECRET))
+
+
+def test_every_spelling_of_a_secrets_name_is_sealed_where_two_stand_side_by_side() -> None:
+    contract = Contract(tool="t", secret=["clé"])
+    both = {normalize("NFD", "clé"): "tok-aaaa", "clé": "tok-bbbb"}
+    assert [value for value in PLAIN_VALUES if value in repr(seal(contract, both, SECRET))] == []
 
 
 def test_a_field_that_was_omitted_stays_omitted() -> None:

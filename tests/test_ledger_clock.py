@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ledger_suite import BACKENDS, HandClocks, began, new, settled, stored
-from retry_guard_core import Policy, Terms, decide
-from retry_guard_ledgers import OpenedLedger, SQLiteLedger, about
+from ledger_suite import BACKENDS, LEASE, HandClocks, began, new, settled, stored
+from retry_guard_core import Now, Policy, Record, Terms, decide
+from retry_guard_ledgers import LedgerError, OpenedLedger, SQLiteLedger, about
 from retry_guard_ledgers._clock import machine_clocks
 
 HOUR = 3600.0
@@ -18,6 +19,11 @@ Open = Callable[[], OpenedLedger]
 def near(earliest: float, latest: float) -> object:
     """These bounds, but for rounding."""
     return pytest.approx((earliest, latest), rel=0, abs=1e-3)
+
+
+def near_to(time: float) -> object:
+    """This time, but for rounding."""
+    return pytest.approx(time, rel=0, abs=1e-3)
 
 
 @pytest.fixture
@@ -157,6 +163,117 @@ def test_a_memory_ledger_with_nothing_open_sets_its_time_anew(tmp_path: Path) ->
     assert ledger.save(settled(record))
     ledger.claim(new(b"2"), None, ledger.now())
     assert ledger.now() == near(clocks.wall, clocks.wall)
+
+
+def begun_by_a_clock_that_went_back(
+    holder: OpenedLedger, other: OpenedLedger, clocks: HandClocks
+) -> tuple[Record, Now]:
+    """A live call of `holder`, and the time as `other` reads it before it knows of the anchor.
+
+    The calendar was an hour back when the call was begun, and is right again two seconds later.
+    """
+    clocks.pass_(10.0)
+    clocks.wall -= HOUR
+    clocks.pass_(5.0)
+    holder.claim(new(b"first", time=clocks.wall), None, holder.now())
+    holder.save(settled(holder.list()[0], time=clocks.wall))
+    clocks.pass_(5.0)
+    now = holder.now()
+    live = began(holder, replace(new(time=now.latest), lease=now.latest + 30))
+    clocks.pass_(1.0)
+    clocks.wall += HOUR
+    clocks.pass_(1.0)
+    now = other.now()
+    assert now.earliest > live.lease, "it is out by the anchor that this process still has"
+    return live, now
+
+
+@pytest.mark.parametrize("soon", [False, True])
+def test_a_live_call_is_not_taken_over_by_a_time_read_before_the_clock_was_set_anew(
+    reopen: Open, clocks: HandClocks, soon: bool
+) -> None:
+    """`soon`: the other process claimed a moment ago, so it does not look for drift again."""
+    holder, other = reopen(), reopen()
+    if soon:
+        clocks.pass_(21.0)
+        other.claim(new(b"idle"), None, other.now())
+        other.save(settled(other.list(state="open")[0]))
+        clocks.pass_(-21.0)
+    live, now = begun_by_a_clock_that_went_back(holder, other, clocks)
+    assert other.claim(new(time=now.latest), None, now) == live
+    assert other.now() == holder.now()
+    clocks.pass_(27.0)
+    assert other.claim(new(time=now.latest), None, other.now()) == live
+    clocks.pass_(2.0)
+    second = new(time=other.now().latest)
+    assert other.claim(second, None, other.now()).owner == second.owner, "by now it is out"
+
+
+def test_an_operator_does_not_end_a_live_call_by_a_time_read_before_the_clock_was_set_anew(
+    reopen: Open, clocks: HandClocks
+) -> None:
+    holder, other = reopen(), reopen()
+    live, now = begun_by_a_clock_that_went_back(holder, other, clocks)
+    with pytest.raises(LedgerError, match="held by a call that runs"):
+        other.resolve("acme", about(live).id, "abandon", now=now)
+    assert stored(holder, live) == live
+
+
+@pytest.mark.parametrize("kind", ["claimed", "settled_at", "ended", "read_at", "lease"])
+@pytest.mark.parametrize("back", [10.0, HOUR])
+def test_a_calendar_set_back_does_not_move_the_time_behind_what_is_recorded(
+    ledger: OpenedLedger, clocks: HandClocks, back: float, kind: str
+) -> None:
+    start = clocks.wall
+    record = settled(began(ledger, new(time=start - HOUR)), time=start - HOUR, lease=start - HOUR)
+    times: dict[str, Any] = {kind: start}
+    assert ledger.save(replace(record, **times))
+    clocks.pass_(2.0)
+    clocks.wall -= back
+    ledger.claim(new(b"2", time=ledger.now().latest), None, ledger.now())
+    assert ledger.now() == near(clocks.wall, start)
+    clocks.pass_(back)
+    assert ledger.now().latest > start
+
+
+def test_after_a_calendar_that_was_days_ahead_the_time_is_the_calendars_again(
+    ledger: OpenedLedger, clocks: HandClocks
+) -> None:
+    clocks.wall += 100 * HOUR
+    record = began(ledger, new(time=clocks.wall))
+    assert ledger.save(settled(record, time=clocks.wall))
+    clocks.wall -= 100 * HOUR
+    clocks.pass_(100.0)
+    ledger.claim(new(b"2", time=clocks.wall), None, ledger.now())
+    assert ledger.now() == near(clocks.wall, clocks.wall)
+
+
+def test_a_call_that_was_stamped_by_an_older_anchor_holds_its_lease_by_the_new_one(
+    ledger: OpenedLedger, reopen: Open, clocks: HandClocks
+) -> None:
+    """Stamped while the calendar was back, claimed when it went on again."""
+    holder = reopen() if isinstance(ledger, SQLiteLedger) else ledger
+    now = holder.now()
+    clocks.pass_(5.0)
+    clocks.wall += HOUR
+    if holder is not ledger:
+        ledger.claim(new(b"first", time=clocks.wall), None, ledger.now())
+    stamped = replace(new(time=now.latest), lease=now.latest + LEASE)
+    assert holder.claim(stamped, None, now).lease == near_to(clocks.wall + LEASE)
+    clocks.pass_(LEASE - 1)
+    assert ledger.claim(new(time=clocks.wall), None, ledger.now()).owner == stamped.owner
+
+
+def test_where_processes_share_no_boot_their_time_never_goes_back(
+    reopen: Open, clocks: HandClocks
+) -> None:
+    clocks.boot = ""
+    ledger = reopen()
+    start = clocks.wall
+    clocks.wall -= HOUR
+    clocks.pass_(2.0)
+    ledger.claim(new(time=clocks.wall), None, ledger.now())
+    assert ledger.now() == near(start - HOUR + 2, start + 2)
 
 
 @pytest.mark.parametrize("away", [5.0, -HOUR, 48 * HOUR])

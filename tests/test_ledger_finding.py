@@ -184,3 +184,19 @@ def test_however_often_an_action_was_done_a_claim_meets_only_the_latest(tmp_path
     assert db.execute("SELECT count(*) FROM records WHERE near = 1").fetchone() == (2,)
     db.close()
     ledger.close()
+
+
+@pytest.mark.parametrize("scope", ["acme", None])
+def test_what_is_open_is_told_by_an_index_without_a_look_at_what_ended(
+    tmp_path: Path, scope: str | None
+) -> None:
+    ledger = SQLiteLedger(tmp_path / "ledger.db")
+    db = ledger._sessions._session().connection
+    said: list[str] = []
+    db.set_trace_callback(said.append)
+    assert ledger.list(scope, state="open") == []
+    db.set_trace_callback(None)
+    asked = [text for text in said if text.startswith("SELECT")]
+    plans = [db.execute(f"EXPLAIN QUERY PLAN {text}").fetchall() for text in asked]
+    assert ["one_open" in plan[0][3] for plan in plans] == [True]
+    ledger.close()

@@ -26,7 +26,7 @@ class Model:
         """Start empty."""
         self.records: list[Record] = []  # as they were recorded
         self.ended: list[str] = []  # ids, as they ended
-        self.told: set[tuple[str, str]] = set()  # ids, and the turns that have the result
+        self.told: set[tuple[str, str | None]] = set()  # ids, and the turns that have the result
 
     def get(self, name: str) -> Record | None:
         """Return a record by its id."""
@@ -78,12 +78,12 @@ class Model:
         self.put(record if mine else late)
         return True
 
-    def deliver(self, name: str, turn: str | None) -> None:
+    def deliver(self, name: str, turn: str | None, *, back: bool) -> None:
         """Note who has the result."""
         kept = self.get(name)
         if kept is not None and kept.state == "done":
-            self.told |= {(name, turn)} if turn is not None else set()
-            self.put(replace(kept, delivered=True))
+            self.told = self.told - {(name, turn)} if back else self.told | {(name, turn)}
+            self.put(replace(kept, delivered=any(told[0] == name for told in self.told)))
 
 
 class Machine(RuleBasedStateMachine):
@@ -145,12 +145,12 @@ class Machine(RuleBasedStateMachine):
         assert self.ledger.save(record) is self.model.save(record)
 
     @precondition(lambda self: self.seen)
-    @rule(data=st.data(), turn=st.sampled_from(TURNS))
-    def deliver(self, data: Any, turn: str | None) -> None:
-        """Hand a result over."""
+    @rule(data=st.data(), turn=st.sampled_from(TURNS), back=st.sampled_from((False, False, True)))
+    def deliver(self, data: Any, turn: str | None, *, back: bool) -> None:
+        """Hand a result over, or take that back."""
         held: Record = data.draw(st.sampled_from(self.seen))
-        self.ledger.deliver(about(held).scope, about(held).id, turn)
-        self.model.deliver(about(held).id, turn)
+        self.ledger.deliver(about(held).scope, about(held).id, turn, back=back)
+        self.model.deliver(about(held).id, turn, back=back)
 
     @precondition(lambda self: self.seen)
     @rule(
@@ -191,6 +191,12 @@ class Machine(RuleBasedStateMachine):
         assert self.ledger.list() == self.model.records
         open_ones = [r for r in self.model.records if r.state == "open"]
         assert len({(about(r).scope, about(r).identity) for r in open_ones}) == len(open_ones)
+        assert self.ledger.list(state="open") == open_ones
+        for scope in SCOPES:
+            mine = [r for r in open_ones if about(r).scope == scope]
+            assert self.ledger.list(scope, state="open") == mine
+            early = [r for r in mine if r.claimed < self.time]
+            assert self.ledger.list(scope, state="open", older_than=self.time) == early
 
 
 class SQLiteMachine(Machine):

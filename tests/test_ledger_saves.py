@@ -1,6 +1,7 @@
 """What a save stores and what it refuses; deliveries and leases: `Ledger.save` and its like."""
 
 from dataclasses import replace
+from itertools import combinations
 from typing import Literal
 
 import pytest
@@ -142,6 +143,69 @@ def test_a_delivery_is_noted_whoever_holds_the_record(ledger: OpenedLedger) -> N
     ledger.deliver("acme", about(record).id, "turn-1")
     ledger.deliver("acme", about(record).id, "turn-1")
     assert stored(ledger, record) == replace(record, delivered=True)
+
+
+TURNS = ("turn-1", "turn-2", "turn-3", None)
+
+
+@pytest.mark.parametrize("began_in", ["turn-1", None])
+@pytest.mark.parametrize("told", [told for n in range(4) for told in combinations(TURNS, n)])
+@pytest.mark.parametrize("back", TURNS)
+def test_a_delivery_that_is_taken_back_leaves_what_the_others_alone_would_have_left(
+    ledger: OpenedLedger, began_in: str | None, told: tuple[str | None, ...], back: str | None
+) -> None:
+    """A twin of the record, in another scope, only ever sees the other deliveries."""
+    ours, theirs = (ended(ledger, new(scope=scope, turn=began_in)) for scope in ("one", "two"))
+    for turn in (*told, back, back):
+        ledger.deliver("one", about(ours).id, turn)
+    ledger.deliver("one", about(ours).id, back, back=True)
+    for turn in told:
+        if turn != back:
+            ledger.deliver("two", about(theirs).id, turn)
+    has_it = [turn for turn in told if turn != back]
+    assert stored(ledger, ours) == replace(ours, delivered=bool(has_it))
+    assert stored(ledger, theirs).delivered is bool(has_it)
+    for record in (ours, theirs):
+        other = ended(ledger, new(scope=about(record).scope, turn="between", time=101.0))
+        ledger.deliver(about(other).scope, about(other).id, "between")
+        for turn in (*TURNS, "later"):
+            got = ledger.claim(new(scope=about(record).scope, turn=turn), None, at(120))
+            first = not has_it or (turn is not None and turn in (began_in, *has_it))
+            assert (name_of(got) == name_of(record)) is first
+            assert got.turn == (turn if first and turn in has_it else got.turn)
+
+
+def test_a_delivery_is_taken_back_though_another_record_came_after_it(
+    ledger: OpenedLedger,
+) -> None:
+    """The next call of any turn then meets it again, and is not sent."""
+    lost = ended(ledger, new(turn="a"))
+    ledger.deliver("acme", about(lost).id, "a")
+    later = ended(ledger, new(turn="b"))
+    ledger.deliver("acme", about(later).id, "b")
+    assert name_of(ledger.claim(new(turn="c"), None, at(120))) == name_of(later)
+    ledger.deliver("acme", about(lost).id, "a", back=True)
+    assert name_of(ledger.claim(new(turn="c"), None, at(120))) == name_of(lost)
+
+
+def test_an_answer_of_the_operator_does_not_change_who_has_the_result(
+    ledger: OpenedLedger,
+) -> None:
+    record = ended(ledger, new(turn="a"))
+    ledger.deliver("acme", about(record).id, "b")
+    ledger.resolve("acme", about(record).id, "again", now=at(500))
+    assert stored(ledger, record).delivered is True
+    ledger.deliver("acme", about(record).id, "b", back=True)
+    assert stored(ledger, record).delivered is False
+
+
+def test_what_was_never_delivered_cannot_be_taken_back(ledger: OpenedLedger) -> None:
+    record, open_one = ended(ledger, new()), began(ledger, new(b"2"))
+    ledger.deliver("acme", "nothing", "turn-1", back=True)
+    for held in (record, open_one):
+        ledger.deliver("elsewhere", about(held).id, "turn-1", back=True)
+        ledger.deliver("acme", about(held).id, "turn-1", back=True)
+        assert stored(ledger, held) == held
 
 
 def test_a_delivery_is_of_one_scope_and_one_record(ledger: OpenedLedger) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from retry_guard_sandbox import read_rows, report
+from retry_guard_sandbox import HEADING, read_rows, report
 
 COMMAND = "import sys; from retry_guard_console import main; sys.exit(main())"
 SMALL = (
@@ -24,6 +24,7 @@ def ab(*options: str, **environment: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
+        timeout=60,
     )
 
 
@@ -47,8 +48,9 @@ def test_the_table_and_the_lines_say_the_same(tmp_path: Path) -> None:
         result = report(read_rows(lines))
     for line in result.lines:
         assert all(text in shown.stdout for text in line.texts())
+    assert result.remaining
     for text in (*result.remaining, f"Verdict: {result.verdict}"):
-        assert text in shown.stdout
+        assert text in " ".join(shown.stdout.split())
     assert shown.stderr == ""
 
 
@@ -57,7 +59,20 @@ def test_it_says_what_it_is_and_pools_nothing() -> None:
     first = shown.stdout.splitlines()[0]
     assert "a census of guard and contracts, not a sample of models" in first
     assert "%" not in shown.stdout
-    assert "one send itself ran twice: no client can prevent it" in shown.stdout
+    assert "one send itself ran twice: no client can prevent it" in " ".join(shown.stdout.split())
+
+
+def test_it_fits_a_terminal_of_80_columns() -> None:
+    shown = ab("--seeds", "3", "--faults", "all", "--contracts", "all")
+    assert max(map(len, shown.stdout.splitlines())) <= 80
+    assert max(map(len, HEADING.splitlines())) <= 79
+
+
+def test_a_full_file_is_one_line_and_exit_code_2() -> None:
+    refused = ab(*SMALL, "--seeds", "1", "--json", "/dev/full")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr.count("\n") == 1
+    assert "--json /dev/full" in refused.stderr
 
 
 @pytest.mark.parametrize(

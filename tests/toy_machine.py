@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 from math import inf
 from types import ModuleType
+from typing import NamedTuple
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -20,14 +21,39 @@ from toy_world import BOUND, LAG, RETENTION, SEND, Outcome, World
 
 UNKNOWN: tuple[Outcome, ...] = ("lost_request", "lost_ack", "late")
 OUTCOMES: tuple[Outcome, ...] = ("ok", *UNKNOWN, "refused", "twice")
-TURNS = ("t1", "t2", "t3", None)
+TURNS = ("t2", "t1", "t3", None)
 MARGIN = BOUND + POLICY.send_timeout + POLICY.skew
 EDGES = (
     *(TICK, SEND, LAG, BOUND - TICK, BOUND, BOUND + LAG, LEASE, LEASE + TICK, POLICY.poll),
     *(POLICY.deadline, RETENTION - MARGIN, RETENTION - BOUND, RETENTION + TICK),
 )
-NUMBERS = st.integers(0, 5)
 MOST = 8
+
+
+class Move(NamedTuple):
+    """What a caller does: how long after, in how many turns, and what its sends come to."""
+
+    after: float
+    steps: int
+    outcome: Outcome
+    turn: str | None
+
+
+NUMBERS = st.integers(0, 5)
+MOVES = st.builds(
+    Move,
+    after=st.just(0.0) | st.sampled_from(EDGES),
+    steps=st.integers(1, 9),
+    outcome=st.sampled_from(OUTCOMES),
+    turn=st.sampled_from(TURNS),
+)
+FIRST = st.builds(
+    Move,
+    after=st.just(0.0),
+    steps=st.integers(3, 12),
+    outcome=st.sampled_from(UNKNOWN),
+    turn=st.just("t1"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,65 +119,66 @@ class Guarded(RuleBasedStateMachine):
         self.game.play(Choice(what, caller))
         self.model.observe(self.game)
 
-    def advance(self, caller: Caller, steps: int, outcome: Outcome) -> None:
+    def advance(self, caller: Caller, move: Move) -> None:
         """Let it take some turns; what it sends in them comes to that."""
         world = self.game.world
-        for _ in range(steps):
+        for _ in range(move.steps):
             if caller.finished:
                 return
-            world.script = (*world.script[: world.sends], outcome)
+            world.script = (*world.script[: world.sends], move.outcome)
             self.steps += 1
             self.play("go", caller)
 
-    @initialize(
-        turns=st.tuples(st.sampled_from(TURNS), st.sampled_from(TURNS)),
-        outcomes=st.tuples(st.sampled_from(UNKNOWN), st.sampled_from(OUTCOMES)),
-        steps=st.tuples(st.integers(2, 4), st.integers(1, 4)),
-        awake=st.booleans(),
-    )
-    def two_calls_are_under_way(
-        self,
-        turns: tuple[str | None, str | None],
-        outcomes: tuple[Outcome, Outcome],
-        steps: tuple[int, int],
-        *,
-        awake: bool,
-    ) -> None:
-        """The first was sent and its outcome is unknown; the second has met it."""
-        self.awake = awake
-        for turn, outcome, count in zip(turns, outcomes, steps, strict=True):
-            self.advance(self.start(turn), count, outcome)
-
-    @precondition(lambda self: len(self.game.callers) < MOST)
-    @rule(
-        turn=st.sampled_from(TURNS), steps=st.integers(1, 4), outcome=st.sampled_from(OUTCOMES)
-    )
-    def call(self, turn: str | None, steps: int, outcome: Outcome) -> None:
-        self.advance(self.start(turn), steps, outcome)
-
-    @rule(number=NUMBERS, steps=st.integers(1, 6), outcome=st.sampled_from(OUTCOMES))
-    def go_on(self, number: int, steps: int, outcome: Outcome) -> None:
-        self.advance(self.pick(number), steps, outcome)
-
-    @rule(number=NUMBERS, how=st.sampled_from(["crash", "suspend"]))
-    def stop(self, number: int, how: str) -> None:
-        self.play(how, self.pick(number))
-
-    @rule(seconds=st.sampled_from(EDGES))
-    def let_time_pass(self, seconds: float) -> None:
+    def pass_time(self, seconds: float) -> None:
         until = self.game.world.now + seconds
         while self.game.world.now < until:
             self.game.world.pass_until(min(self.game.world.now + 10, until))
             self.game.beat()
 
-    @precondition(lambda self: not self.setting.exclusive)
-    @rule(seconds=st.sampled_from((0.0, LAG, BOUND)))
-    def somebody_else_makes_an_equal_effect(self, seconds: float) -> None:
-        self.game.world.foreign(self.game.world.now + seconds)
+    def follow(self, move: Move) -> None:
+        """Another call, once that time has passed."""
+        self.pass_time(move.after)
+        alive = len(self.game.callers) >= MOST
+        self.advance(self.pick(move.steps) if alive else self.start(move.turn), move)
 
-    @rule()
-    def the_operator_wakes_or_falls_asleep(self) -> None:
+    @initialize(first=FIRST, second=MOVES, awake=st.sampled_from((True, True, True, False)))
+    def two_calls_are_under_way(self, first: Move, second: Move, *, awake: bool) -> None:
+        """The first was sent, with an unknown outcome, when the second comes.
+
+        An operator who is awake has settled by then what no live call holds.
+        """
+        self.awake = awake
+        self.follow(first._replace(steps=12) if awake else first)
+        self.pass_time(second.after + TICK)
+        if awake and self.settled_or_left:
+            self.settle(self.settled_or_left[0], gives_up=False)
+        self.follow(second._replace(after=0.0))
+
+    @rule(move=MOVES)
+    def call(self, move: Move) -> None:
+        self.follow(move)
+
+    @rule(number=NUMBERS, move=MOVES)
+    def go_on(self, number: int, move: Move) -> None:
+        self.pass_time(move.after)
+        self.advance(self.pick(number), move)
+
+    @rule(number=NUMBERS, how=st.sampled_from(["crash", "suspend"]), move=MOVES)
+    def stop(self, number: int, how: str, move: Move) -> None:
+        """A process dies, or is paused past its lease, and another call comes."""
+        self.play(how, self.pick(number))
+        self.follow(move)
+
+    @precondition(lambda self: not self.setting.exclusive)
+    @rule(move=MOVES)
+    def somebody_else_makes_an_equal_effect(self, move: Move) -> None:
+        self.game.world.foreign(self.game.world.now + SEND)
+        self.follow(move)
+
+    @rule(number=NUMBERS, move=MOVES)
+    def the_operator_wakes_or_falls_asleep(self, number: int, move: Move) -> None:
         self.awake = not self.awake
+        self.go_on(number, move)
 
     def snapshot(self, world: World, record: Record) -> Record | None:
         """An operator who tells what the service shows now, if there is one."""
@@ -163,19 +190,25 @@ class Guarded(RuleBasedStateMachine):
         return replace(record, answer="did_not_happen", asked_at=world.now)
 
     @precondition(lambda self: self.settled_or_left)
-    @rule(number=NUMBERS)
-    def an_operator_wants_one_more(self, number: int) -> None:
+    @rule(number=NUMBERS, move=MOVES)
+    def an_operator_wants_one_more(self, number: int, move: Move) -> None:
         record = self.settled_or_left[number % len(self.settled_or_left)]
         name = about(record).id
         self.model.agains[name] = self.model.agains.get(name, 0) + 1
         self.game.ledger.put(replace(record, answer="again", asked_at=self.game.world.now))
+        self.follow(move)
 
     @precondition(lambda self: any(r.state == "open" for r in self.settled_or_left))
-    @rule(gives_up=st.booleans())
-    def an_operator_settles_what_is_left(self, *, gives_up: bool) -> None:
+    @rule(gives_up=st.booleans(), move=MOVES)
+    def an_operator_settles_what_is_left(self, move: Move, *, gives_up: bool) -> None:
+        self.settle(self.settled_or_left[0], gives_up=gives_up)
+        self.follow(move)
+
+    def settle(self, record: Record, *, gives_up: bool) -> None:
         """The truth is told behind a fence: what was on its way never arrives."""
-        record, world = self.settled_or_left[0], self.game.world
-        name = about(record).id
+        world, name = self.game.world, about(record).id
+        if record.state != "open":
+            return
         if gives_up:
             told = replace(record, state="abandoned", settled_at=world.now)
         else:

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
+from typing import Any, cast
 
 from retry_guard_console import _ab, _doctor, _ledger
 from retry_guard_console._shared import complain
@@ -37,7 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         complain(": standard output is closed, so nothing was done; open it, or use /dev/null")
         return NOT_SAID
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
+        # A terminal that has no letter for something is no reason to fail.
+        cast("io.TextIOWrapper[Any]", sys.stdout).reconfigure(errors="backslashreplace")
     return _guarded(argv)
 
 

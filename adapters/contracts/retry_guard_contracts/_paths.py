@@ -2,7 +2,7 @@ r"""Where a field is: a small path language for arguments and for results.
 
 `customer.id` is a member of a member, `lines[0]` an item, `lines[].sku` that member of every
 item, and `.` (or nothing) the whole. A dot or bracket that belongs to a name is written `\.`,
-`\[` or `\]`.
+`\[` or `\]`. A name is the same in NFC and in NFD.
 """
 
 import re
@@ -101,7 +101,21 @@ def find(document: object, path: Path, blank: object = MISSING) -> object:
 
 def _member(document: object, name: str) -> object:
     held = members(document)
-    return MISSING if held is None else held.get(name, MISSING)
+    if held is None:
+        return MISSING
+    return held[name] if name in held else held.get(_spelling(held, name), MISSING)
+
+
+def _is(key: object, name: str) -> bool:
+    """Whether a key is the name, which is in NFC, however the key is spelled."""
+    if key == name:
+        return True
+    return isinstance(key, str) and not key.isascii() and normalize("NFC", key) == name
+
+
+def _spelling(held: Mapping[object, object], name: str) -> object:
+    """Return how the name is spelled there; as it is, where it is missing."""
+    return next((key for key in held if _is(key, name)), name)
 
 
 def change(document: object, path: Path, by: Callable[[object], object]) -> object:
@@ -114,10 +128,12 @@ def change(document: object, path: Path, by: Callable[[object], object]) -> obje
     step, rest = path[0], path[1:]
     if isinstance(step, str):
         held = members(document)
-        if held is None or step not in held:
+        if held is None or not any(_is(name, step) for name in held):
             return document
-        changed = change(held[step], rest, by)
-        kept = {name: changed if name == step else value for name, value in held.items()}
+        kept = {
+            name: change(value, rest, by) if _is(name, step) else value
+            for name, value in held.items()
+        }
         return {name: value for name, value in kept.items() if value is not DROP}
     items = _items(document)
     if items is None or (isinstance(step, int) and step >= len(items)):
@@ -138,4 +154,5 @@ def put(document: object, path: Path, value: object) -> object:
         msg = "a value can only be put at a path of names"
         raise ValueError(msg)  # noqa: TRY004 - the path is wrong, not a type
     held = members(document) or {}
-    return {**held, step: put(held.get(step), rest, value)}
+    name = step if step in held else _spelling(held, step)
+    return {**held, name: put(held.get(name), rest, value)}

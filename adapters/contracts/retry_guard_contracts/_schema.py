@@ -1,10 +1,11 @@
 """The contract: what an operator states about one tool. `Contract.terms` is what the core reads."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from functools import cached_property
 from hashlib import sha256
 from math import inf
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -63,6 +64,16 @@ class Contract(Part):
 
         def __init__(self, *, tool: str, **stated: Any) -> None:  # noqa: ANN401 - parts or mappings
             """A part may be stated as a mapping of its fields, which no annotation says."""
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy with some fields stated anew, and checked like every contract.
+
+        Raises:
+            ValidationError: what is stated does not fit together.
+        """
+        given = deepcopy(self) if deep else self
+        stated = {name: getattr(given, name) for name in self.model_fields_set}
+        return type(self).model_validate({**stated, **(update or {})})
 
     @property
     def writes(self) -> str:

@@ -16,7 +16,7 @@ from retry_guard_core import Now, Record
 DRIFT = 1.0
 """Seconds by which the clocks may differ before a new anchor is due."""
 FAR = 86_400.0
-"""Seconds ahead of the calendar beyond which a recorded time is one of a calendar that was wrong."""
+"""Seconds ahead of the calendar beyond which what is recorded came from a wrong calendar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,10 @@ class Timekeeper:
     def drift(self, anchor: float) -> float:
         """Return by how many seconds the steady clock so anchored differs from the calendar."""
         return abs(anchor + self.clocks.steady() - self.clocks.wall())
+
+    def is_ahead(self) -> bool:
+        """Whether the calendar was set back behind the steady clock."""
+        return self.anchor + self.clocks.steady() - self.clocks.wall() > DRIFT
 
     def judging(self, now: Now) -> Now:
         """Return `now`, but as early as it still can be by the anchor of this moment.

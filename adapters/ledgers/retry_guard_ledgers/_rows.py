@@ -89,7 +89,7 @@ def whole(record: Record) -> Row:
 
 def record_of(row: Sequence[Any]) -> Record:
     """Return the record that stands in a row. Raises `LedgerError` for a row that is damaged."""
-    values = dict(zip(COLUMNS, row, strict=True))
+    values: dict[str, Any] = dict(zip(COLUMNS, row, strict=True))
     wrong = [name for name, kinds in _KINDS.items() if not isinstance(values[name], kinds)]
     wrong += [name for name, words in _WORDS.items() if values[name] not in words]
     sends, call_ids = _times(values["sends"]), _names(values["call_ids"])

@@ -26,6 +26,8 @@ _SLOW = (
 
 LOOK_AGAIN = 1.0
 """Seconds after which a claim asks again whether the shared anchor has drifted."""
+LOOK_LATER = 60.0
+"""The same, while the time is held up until the calendar has caught up with it."""
 
 
 class SQLiteLedger:
@@ -64,15 +66,15 @@ class SQLiteLedger:
         self._places = Places()
         self.secret: bytes = self._sessions.run("normal", _verbs.secret)
         self._time = Timekeeper(clocks or machine_clocks())
-        self._looked = -inf
+        self._look_at = -inf
         self._agree()
 
     def _agree(self) -> None:
-        """Use the anchor that all processes share, as it is now; look at times whether it drifts."""
+        """Use the anchor that all processes share; at times, look whether another is due."""
         keeper, steady = self._time, self._time.clocks.steady()
-        if steady - self._looked > LOOK_AGAIN:
-            self._looked = steady
+        if steady > self._look_at:
             keeper.anchor = self._sessions.run("full", shared_anchor, keeper)
+            self._look_at = steady + (LOOK_LATER if keeper.is_ahead() else LOOK_AGAIN)
         else:
             self._sessions.run("full", follow, keeper)
 

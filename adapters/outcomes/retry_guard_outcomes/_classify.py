@@ -1,9 +1,9 @@
 """The one question that this package answers."""
 
-import json
 from dataclasses import replace
 
 from retry_guard_outcomes import _http, _mcp
+from retry_guard_outcomes._bodies import body_read, parsed
 from retry_guard_outcomes._ends import Done, NotExecuted, Unknown
 from retry_guard_outcomes._errors import of_exception
 from retry_guard_outcomes._processes import of_process
@@ -51,20 +51,8 @@ def classify_body(outcome: object) -> Done | NotExecuted | Unknown:
     value: object = end.value
     if RESPONSES.isdisjoint(names(type(value))):
         return end
-    body = _http.body_read(value)
-    return end if body is None else replace(end, value=_parsed(body))
-
-
-def _parsed(body: bytes | str) -> object:
-    """Return the JSON, or else the text, or else what is there."""
-    try:
-        text = body if isinstance(body, str) else body.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return body
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
+    body = body_read(value)
+    return end if body is None else replace(end, value=parsed(body))
 
 
 def _of_value(value: object) -> Done | NotExecuted | Unknown:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, Literal, cast
 
+from retry_guard_outcomes._bodies import body_of
 from retry_guard_outcomes._ends import Done, NotExecuted, Unknown
 from retry_guard_outcomes._table import STATUSES, names
 from retry_guard_outcomes._tries import SAFE
@@ -73,24 +74,6 @@ def status_of(answer: object) -> int:
     return 0
 
 
-def body_read(answer: object) -> bytes | str | None:
-    """Return the body, if it was read and kept; nothing is read from the network."""
-    for name in ("_content", "_body"):
-        body = getattr(answer, name, None)
-        if isinstance(body, bytes | str):
-            return body
-    return None
-
-
-def body_of(answer: object) -> str:
-    """Return the text of a body that was read, or of the message that took its place."""
-    body = body_read(answer)
-    if body is None:
-        message = getattr(answer, "message", None)
-        body = message if isinstance(message, bytes | str) else ""
-    return body if isinstance(body, str) else body.decode("utf-8-sig", errors="replace")
-
-
 def _conflict(text: str) -> Literal["in_progress", "exists"] | None:
     if RUNNING.search(text):
         return "in_progress"
@@ -119,12 +102,7 @@ def _method(answer: object) -> str:
 
 def _hides_redirects(answer: object) -> bool:
     """Whether it comes from urllib.request, which follows redirects and keeps no trace of it."""
-    kind = names(type(answer))
-    return (
-        "http.HTTPResponse" in kind
-        and "urllib3.HTTPResponse" not in kind
-        and hasattr(answer, "url")
-    )
+    return "http.HTTPResponse" in names(type(answer)) and hasattr(answer, "url")
 
 
 def _past(answer: object) -> Iterable[tuple[str, int]]:

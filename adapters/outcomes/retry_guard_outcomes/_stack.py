@@ -5,75 +5,11 @@ import sys
 from collections.abc import Iterator
 from types import FrameType
 
-LIBRARIES = frozenset(
-    {
-        "aiohappyeyeballs",
-        "aiohttp",
-        "anyio",
-        "asyncio",
-        "concurrent",
-        "contextlib",
-        "http",
-        "httpcore",
-        "httpcore2",
-        "httpx",
-        "httpx2",
-        "queue",
-        "requests",
-        "socket",
-        "ssl",
-        "subprocess",
-        "urllib",
-        "urllib3",
-        "yarl",
-    }
-)
-"""Roots of modules that handle their own errors; what they caught was theirs."""
+from retry_guard_outcomes._roots import CLIENTS, LIBRARIES, ONCE, RETRIERS
+from retry_guard_outcomes._table import RESPONSES, names
 
-CLIENTS = frozenset(
-    {"aiohttp", "http", "httpcore", "httpcore2", "httpx", "httpx2", "requests", "urllib", "urllib3"}
-)
-"""Those that make requests; code that they call is a hook, or overrides a method of theirs."""
-
-ONCE = frozenset(
-    {
-        "exceptiongroup",
-        "fastmcp",
-        "functools",
-        "h11",
-        "h2",
-        "idna",
-        "mcp",
-        "outcome",
-        "smtplib",
-        "sniffio",
-        "socks",
-        "socksio",
-        "trio",
-        "truststore",
-    }
-)
-"""Roots of other modules that are known not to send a call again."""
-
-RETRIERS = frozenset(
-    {
-        "aiohttp_retry",
-        "backoff",
-        "failsafe",
-        "google",
-        "hyx",
-        "httpx_retries",
-        "opnieuw",
-        "retry",
-        "retry2",
-        "retrying",
-        "riprova",
-        "stamina",
-        "tenacity",
-        "xmlrpc",
-    }
-)
-"""Roots of packages that call again, wherever they lie; how often is not told."""
+TUNNELS = frozenset({"_tunnel", "_create_proxy_connection"})
+"""Functions whose answer is that of a proxy, to CONNECT."""
 
 INSTALLED = re.compile(r"[\\/](site|dist)-packages[\\/]")
 
@@ -108,23 +44,43 @@ def caught_by_library(error: BaseException) -> bool:
     return outermost is not None and root(outermost) in LIBRARIES
 
 
+def answers(frame: FrameType) -> list[object]:
+    """Return the answers of servers that a function of a client holds."""
+    # The frames of httpcore hold those of a proxy too; its caller holds the others.
+    if root(frame) not in CLIENTS - {"httpcore", "httpcore2"} or frame.f_code.co_name in TUNNELS:
+        return []
+    held = frame.f_locals.values()
+    return [value for value in held if not RESPONSES.isdisjoint(names(type(value)))]
+
+
+def carries(error: BaseException, answer: object) -> bool:
+    """Whether the error is about this very answer."""
+    about = getattr(error, "request_info", None)
+    if about is not None and about is getattr(answer, "request_info", None):
+        return True
+    own = (error, getattr(error, "response", None), getattr(error, "fp", None))
+    return any(answer is one for one in own)
+
+
 def strangers(error: BaseException, counting: str) -> bool:
     """Whether the error passed through code that may have sent the call before.
 
-    That is installed code that is not known, and any code that a client called, except for a
-    method that overrides one of the client's. `counting`: the root of a client that counts.
+    That is installed code that is not known, and code that a client called, except for a method
+    that overrides one of the client's, or a hook that only refused the answer that it was given.
+    `counting`: the root of a client that counts its tries.
     """
-    passing, inside = list(frames(error)), False
+    passing, inside, its_own = list(frames(error)), False, False
     for number, frame in enumerate(passing):
         owner = root(frame)
         if owner in RETRIERS:
             return True
         if owner in LIBRARIES or owner in ONCE or owner == counting or _is_the_guard(owner):
             inside = inside or owner in CLIENTS
+            its_own = its_own or any(carries(error, answer) for answer in answers(frame))
         elif owner in sys.stdlib_module_names:
             if not inside:
                 return True
-        elif _installed(frame) or (inside and not _overrides(passing[number:])):
+        elif _installed(frame) or not (not inside or its_own or _overrides(passing[number:])):
             return True
     return False
 

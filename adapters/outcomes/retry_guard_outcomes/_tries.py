@@ -5,11 +5,11 @@ the stack of the traceback, and keeps a list of what went before, or the answer 
 """
 
 from collections.abc import Mapping
-from types import FrameType
 from typing import Any
 
-from retry_guard_outcomes._stack import CLIENTS, LIBRARIES, frames, passed, root, strangers
-from retry_guard_outcomes._table import RESPONSES, names
+from retry_guard_outcomes._roots import CLIENTS, LIBRARIES
+from retry_guard_outcomes._stack import answers, carries, frames, passed, root, strangers
+from retry_guard_outcomes._table import names
 
 AGAIN = frozenset({"resolve_redirects", "handle_401", "http_error_302", "http_error_401"})
 """Functions of the libraries that run only for a further request."""
@@ -19,9 +19,6 @@ LOOPS = frozenset({"_send_handling_redirects", "_request"})
 
 ASKING = frozenset({"request", "_request", "send", "stream", "urlopen"})
 """Functions of the clients that make a request; a URL can also be refused outside of them."""
-
-TUNNELS = frozenset({"_tunnel", "_create_proxy_connection"})
-"""Functions whose answer is that of a proxy, to CONNECT."""
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 """Methods that are not the write."""
@@ -50,7 +47,8 @@ def earlier(error: BaseException, counting: str = "") -> list[BaseException] | N
         owner, function, local = root(frame), frame.f_code.co_name, frame.f_locals
         if owner not in LIBRARIES:
             continue
-        if function in AGAIN or _answered(frame, error):
+        # An answer that the client already holds, other than the one that the error is about.
+        if function in AGAIN or not all(carries(error, answer) for answer in answers(frame)):
             return None
         if function in LOOPS and (local.get("history") or _repeated(local)):
             return None
@@ -60,24 +58,6 @@ def earlier(error: BaseException, counting: str = "") -> list[BaseException] | N
                 return None
             errors += [entry.error for entry in past]
     return errors
-
-
-def _answered(frame: FrameType, error: BaseException) -> bool:
-    """Whether the client already held an answer, other than the one that the error is about."""
-    # The frames of httpcore hold those of a proxy; its caller holds the others.
-    if root(frame) not in CLIENTS - {"httpcore", "httpcore2"} or frame.f_code.co_name in TUNNELS:
-        return False
-    return any(
-        not RESPONSES.isdisjoint(names(type(value))) and not _carries(error, value)
-        for value in frame.f_locals.values()
-    )
-
-
-def _carries(error: BaseException, answer: object) -> bool:
-    if answer is error or answer in (getattr(error, "response", None), getattr(error, "fp", None)):
-        return True
-    about = getattr(error, "request_info", None)
-    return about is not None and about is getattr(answer, "request_info", None)
 
 
 def _repeated(local: Mapping[str, Any]) -> bool:

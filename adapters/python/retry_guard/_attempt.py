@@ -9,8 +9,10 @@ from uuid import UUID
 
 from retry_guard._answers import UsageError
 from retry_guard._call import Call, Site, stored_arguments
+from retry_guard._logs import log_failure
 from retry_guard_contracts import (
     ArgumentError,
+    Contract,
     decode,
     effect_of,
     encode_result,
@@ -108,12 +110,14 @@ def judged(call: Call, record: Record, site: Site, result: Any) -> Attempt:
             assert_never(outcome)
 
 
-def asked(site: Site, tool: str, result: Any) -> Done | NotExecuted | Unknown | None:
+def asked(contract: Contract, site: Site, result: Any) -> Done | NotExecuted | Unknown | None:
     """What the classifier says; None, and a line in the log, if it failed."""
     try:
         outcome: Any = site.classify(result)
-    except Exception:  # noqa: BLE001 - it is the user's
-        _log.warning("classify failed, so an outcome of %s is unknown", tool, exc_info=True)
+    except Exception as error:  # noqa: BLE001 - it is the user's
+        log_failure(
+            contract, f"classify failed, so an outcome of {contract.tool} is unknown", error
+        )
         return None
     if isinstance(outcome, _ENDS):
         return outcome
@@ -124,7 +128,7 @@ def asked(site: Site, tool: str, result: Any) -> Done | NotExecuted | Unknown | 
 
 def _classified(call: Call, site: Site, result: Any) -> Done | NotExecuted | Unknown:
     """What the result proves; a contract's `not_executed` settles this attempt, and no other."""
-    outcome = asked(site, call.contract.tool, result)
+    outcome = asked(call.contract, site, result)
     if isinstance(outcome, NotExecuted):
         return outcome
     try:

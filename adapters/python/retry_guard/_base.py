@@ -7,32 +7,24 @@ from dataclasses import replace
 from typing import Any, ClassVar, get_args
 
 from retry_guard._answers import Unresolved, UsageError
-from retry_guard._attempt import asked
-from retry_guard._call import Call, Classify, Mode, Request, Site, begin
-from retry_guard._checks import (
-    check_contract,
-    check_function,
-    check_ledger,
-    check_policy,
-    check_request,
-    listed,
-    readable,
-    the_secret,
-)
-from retry_guard._clock import Clock, LedgerClock
+from retry_guard._call import Call, Classify, Mode, Request, begin
+from retry_guard._checks import check_contract, check_request, listed, readable
+from retry_guard._clock import Clock
 from retry_guard._driver import Driver
 from retry_guard._hands import Hands
-from retry_guard._heartbeat import Heartbeat
+from retry_guard._logs import log_failure
 from retry_guard._observe import Direct, Observation, observe
 from retry_guard._own_key import Conflict, named
 from retry_guard._policy import Policy
+from retry_guard._reads import read as read_through
+from retry_guard._site import site_of
 from retry_guard._strays import Strays
 from retry_guard._texts import explain
 from retry_guard._tool import turn
 from retry_guard_contracts import Contract
 from retry_guard_core import Record
 from retry_guard_ledgers import Ledger, about
-from retry_guard_outcomes import Done, NotExecuted, Unknown
+from retry_guard_outcomes import Done, NotExecuted
 
 _log = logging.getLogger("retry_guard")
 
@@ -66,32 +58,24 @@ class BaseGuard:
         `BaseException`, such as an interrupt, goes through. `mode`: `guard`, `observe` (send every
         call as it came, and note in `observations` what a guard would have done) or `off`.
         `secret`: the HMAC key of identities and keys, at least 16 bytes; default
-        `RETRY_GUARD_SECRET`, else the ledger's own. Raises `UsageError` if the parts do not fit together.
+        `RETRY_GUARD_SECRET`, else the ledger's own.
+        Raises `UsageError` for a part that cannot be used, and if the parts do not fit together.
         """
         if mode not in get_args(Mode):
             msg = f"mode {mode!r}: give one of {', '.join(get_args(Mode))}"
             raise UsageError(msg)
-        check_ledger(ledger)
-        check_function("classify", classify)
-        for name, function in (("read", read), ("ask", ask)):
-            if function is not None:
-                check_function(name, function, awaited=self._awaits)
         self.ledger, self.mode = ledger, mode
         self.contracts: dict[str, Contract] = {}
         self.observations: deque[Observation] = deque(maxlen=1000)
-        policy = Policy() if policy is None else policy
-        ticking = LedgerClock(ledger) if clock is None else clock
-        check_policy(policy, ticking)
-        self._site = Site(
-            ledger=ledger,
+        self._site = site_of(
+            ledger,
             classify=classify,
             read=read,
             ask=ask,
             policy=policy,
-            clock=ticking,
-            heartbeat=Heartbeat(ledger, policy) if clock is None else None,
-            secret=the_secret(secret, ledger.secret),
-            ignored=set(),
+            clock=clock,
+            secret=secret,
+            awaits=self._awaits,
         )
         self._strays = Strays(ledger, self._site.secret)
         for contract in listed(contracts):
@@ -118,10 +102,12 @@ class BaseGuard:
         (contract, request), site = self._checked(request), self._site
         hands.refuse(request.tool, request.send)
         if contract.effect == "read":
-            return await _read(contract, site, hands, request)
+            return await read_through(contract, site, hands, request)
         begun = begin(contract, request, site)
         if not self._strays.settled(request.scope, request.tool):
             stray: Record | None = await hands.ledger(self._strays.met, contract, begun.draft)
+            if hands.cancelled is not None:
+                raise hands.cancelled
             if stray is not None:
                 answer = Unresolved(about(stray).id, "contract_changed", tool=request.tool)
                 return replace(answer, text=explain(answer))
@@ -138,9 +124,9 @@ class BaseGuard:
         direct = Direct(request, hands)
         try:
             note = await observe(request, self._begun, self._site, hands, direct)
-        except Exception:  # noqa: BLE001 - an observer that fails must not stop the call
-            contract = self.contracts.get(request.tool) if isinstance(request.tool, str) else None  # pyright: ignore[reportUnnecessaryIsInstance] - models send anything
-            log_failure(contract, "a call of %s was not observed" % request.tool)
+        except Exception as error:  # noqa: BLE001 - an observer that fails must not stop the call
+            contract = self.contracts.get(request.tool)
+            log_failure(contract, f"a call of {request.tool} was not observed", error)
         else:
             self.observations.append(note)
             _log.info("observed %s: would %s %s", note.tool, note.would, note.reason)
@@ -161,15 +147,3 @@ class BaseGuard:
         given = readable(tool, request.arguments)
         whole = given is request.arguments
         return self.contracts[tool], request if whole else replace(request, arguments=given)
-
-
-async def _read(contract: Contract, site: Site, hands: Hands, request: Request) -> Done | NotExecuted:
-    """Let a read pass: never recorded, delayed or recognised, with the ledger up or down."""
-    otherwise: Done | NotExecuted
-    try:
-        result = await hands.call(request.send, request.plain, {})
-        otherwise = Done(result)
-    except Exception as error:  # noqa: BLE001 - a read that failed changed nothing
-        result, otherwise = error, NotExecuted(error)
-    outcome = asked(contract, site, result) or otherwise
-    return NotExecuted(outcome.error) if isinstance(outcome, Unknown) else outcome

@@ -36,7 +36,7 @@ class Request:
     send: Send
     scope: str
     turn: str | None
-    call_id: str | None = None
+    call_id: str | int | None = None
     ordinal: int = 0
 
     @property
@@ -106,7 +106,7 @@ def begin(contract: Contract, request: Request, site: Site) -> Call:
         resource=contract.writes,
         ordinal=ordinal,
         arguments=stored_arguments(contract, given, secret),
-        call_ids=() if request.call_id is None else (request.call_id,),
+        call_ids=() if request.call_id is None else (str(request.call_id),),
         contract=contract.digest,
     )
     now = site.clock.now()

@@ -3,7 +3,7 @@
 import inspect
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from retry_guard._answers import UsageError
 from retry_guard._call import Request
@@ -12,6 +12,9 @@ from retry_guard._policy import Policy
 from retry_guard_contracts import ArgumentError, Contract
 
 VERBS = ("now", "claim", "save", "deliver", "renew", "find", "newer")
+
+LONGEST_NUMBER = 999
+"""Bits of a call id: far below what Python refuses to write out."""
 
 SHORTEST_SECRET = 16
 """Bytes; below that, whoever sees a key could find out what it was made of."""
@@ -65,7 +68,7 @@ def listed(contracts: Any) -> list[Contract]:
     if not isinstance(contracts, Iterable):
         raise UsageError(f"contracts: give a list of Contract, not {type(contracts).__name__}")
     found: dict[str, Contract] = {}
-    for contract in contracts:
+    for contract in cast("Iterable[Any]", contracts):
         check_contract(contract)
         if contract.tool in found:
             equal = "two equal" if found[contract.tool] == contract else "two different"
@@ -82,7 +85,7 @@ def check_contract(contract: Any) -> None:
 
 
 def check_request(request: Request) -> None:
-    """Raise `UsageError` for a call that is put wrongly, `ArgumentError` for arguments so put."""
+    """Raise `UsageError` for a call that could not run, or would have no place."""
     tool: Any = request.tool
     if not isinstance(tool, str):
         raise UsageError(f"tool: give its name as text, not {type(tool).__name__}; nothing sent")
@@ -97,13 +100,18 @@ def check_request(request: Request) -> None:
 def _check_numbers(tool: str, call_id: Any, ordinal: Any) -> None:
     if isinstance(ordinal, bool) or not isinstance(ordinal, int) or ordinal < 0:
         raise UsageError(f"{tool}: ordinal must be 0 or a greater whole number; nothing sent")
-    number = isinstance(call_id, int) and not isinstance(call_id, bool)
-    if not (call_id is None or isinstance(call_id, str) or (number and call_id.bit_length() < 999)):
+    if isinstance(call_id, int) and not isinstance(call_id, bool):
+        fits = call_id.bit_length() < LONGEST_NUMBER
+    else:
+        fits = call_id is None or isinstance(call_id, str)
+    if not fits:
         raise UsageError(f"{tool}: call_id must be text, or a whole number; nothing sent")
 
 
 def readable(tool: str, given: Any) -> dict[str, Any]:
-    """The arguments in a plain dict; `ArgumentError` for no mapping, `UsageError` for a broken one.
+    """The arguments in a plain dict.
+
+    Raises `ArgumentError` for what is no mapping, `UsageError` for one that cannot be read.
     """
     if type(given) is dict:
         return given  # pyright: ignore[reportUnknownVariableType] - what is in it is looked at later

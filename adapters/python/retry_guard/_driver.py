@@ -1,6 +1,7 @@
 """One guarded call on its way: steps the core, and says how it ended. No rule lives here."""
 
 from dataclasses import replace
+from functools import partial
 
 from retry_guard._answers import Unresolved
 from retry_guard._perform import Performer
@@ -69,11 +70,15 @@ class Driver(Performer):
                 return unresolved(self.call, record, self.site, end)
 
     async def _done(self, end: End) -> Done:
+        """Note that the caller has the result, and take that back if the call was stopped."""
         action, deliver, notes = about(self.record), self.site.ledger.deliver, [end.note]
+        noted = action.scope, action.id, self.call.turn
         try:
-            await self.hands.ledger(deliver, action.scope, action.id, self.call.turn)
+            await self.hands.ledger(deliver, *noted)
         except LedgerError:
             notes.append("not_recorded")
+        if self.hands.cancelled is not None and not self.record.delivered:
+            await self.hands.ledger(partial(deliver, back=True), *noted)
         own = self.last.own if isinstance(self.last.own, Done) else None
         return done(self.call, self.record, end.value, own, notes, sent=self.sent)
 

@@ -7,7 +7,7 @@ from typing import Any, ParamSpec, TypeVar
 from retry_guard._base import BaseGuard, Outcome
 from retry_guard._call import Request, Send
 from retry_guard._hands import AsyncHands, SyncHands, run_sync
-from retry_guard._tool import Signature, current_turn
+from retry_guard._tool import Signature, current_turn, refuse_count
 from retry_guard_contracts import Contract
 
 P = ParamSpec("P")
@@ -25,7 +25,7 @@ class Guard(BaseGuard):
         send: Send,
         scope: str,
         turn: str | None = None,
-        call_id: str | None = None,
+        call_id: str | int | None = None,
         ordinal: int = 0,
     ) -> Outcome:
         """Carry out one call of a tool, once.
@@ -34,15 +34,19 @@ class Guard(BaseGuard):
         `extra` carries a key that travels as `header:NAME` or `meta:NAME`.
         `scope`: the tenant or account for whom the tool acts. `turn`: the id of the user intent
         (the root's last human message), the same in every sub-agent; None where none is known.
-        `call_id`: kept for the audit. `ordinal`: which of the equal calls in one model message,
-        for tools whose contract says `twins: count`.
+        `call_id`: text or a number, kept for the audit. `ordinal`: which of the equal calls in
+        one model message, for tools whose contract says `twins: count`.
 
         Raises `UsageError`, `ArgumentError` and `LedgerError`, each before anything is sent, and
         whatever stopped the call from outside: an interrupt before the send releases the claim,
         one during it leaves the outcome unknown, one while the ledger works is obeyed when that
-        is done. A `send` that returns something to be awaited raises `UsageError`, and its outcome
-        is unknown. In the modes `observe` and `off` it returns
-        `Done`, or raises what `send` raised.
+        is done, and the result then counts as not delivered. A `send` that returns something to
+        be awaited raises `UsageError`, and its outcome is unknown. In the modes `observe` and
+        `off` it returns `Done`, or raises what `send` raised.
+
+        What only a `BaseException` is goes through from `ask` too. A harness whose interrupt is
+        an `Exception` reports it after the call, from the `Unresolved` answer, or wraps it in a
+        `BaseException` of its own: an `Exception` from `ask` means that nobody was reached.
         """
         request = Request(
             tool=tool,
@@ -62,8 +66,9 @@ class Guard(BaseGuard):
         The function must be called inside `with guard.turn(scope, turn):`. It returns the value
         or raises `NotExecutedError`, `UnresolvedError`, and what `call` raises. It must take the
         parameter that carries the key; `extra` where the key travels as header or metadata.
-        Raises `UsageError` for a function that cannot be guarded.
+        Raises `UsageError` for a function that cannot be guarded, and for `twins: count`.
         """
+        refuse_count(contract, type(self).__name__)
         self.add(contract)
 
         def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -87,6 +92,8 @@ class Guard(BaseGuard):
 class AsyncGuard(BaseGuard):
     """The same for functions that are awaited. A durable ledger works in threads."""
 
+    _awaits = True
+
     async def call(
         self,
         tool: str,
@@ -95,7 +102,7 @@ class AsyncGuard(BaseGuard):
         send: Send,
         scope: str,
         turn: str | None = None,
-        call_id: str | None = None,
+        call_id: str | int | None = None,
         ordinal: int = 0,
     ) -> Outcome:
         """Carry out one call of a tool, once; see `Guard.call`.
@@ -118,6 +125,7 @@ class AsyncGuard(BaseGuard):
         self, contract: Contract
     ) -> Callable[[Callable[P, Awaitable[R]]], Callable[P, Coroutine[Any, Any, R]]]:
         """Guard an async function; see `Guard.tool`."""
+        refuse_count(contract, type(self).__name__)
         self.add(contract)
 
         def decorate(function: Callable[P, Awaitable[R]]) -> Callable[P, Coroutine[Any, Any, R]]:

@@ -7,7 +7,7 @@ import time
 
 from retry_guard._policy import Policy
 from retry_guard_core import Record
-from retry_guard_ledgers import Ledger, about
+from retry_guard_ledgers import Ledger, LedgerError, about
 
 _log = logging.getLogger("retry_guard")
 
@@ -70,4 +70,5 @@ class Heartbeat:
             self._ledger.renew(records, self._ledger.now().latest + self._policy.lease)
         except Exception as error:  # noqa: BLE001 - the next beat tries again, whatever it was
             names = ", ".join(about(record).id for record in records)
-            _log.warning("the leases of %s could not be renewed: %s", names, error)
+            why = error if isinstance(error, LedgerError) else type(error).__name__
+            _log.warning("the leases of %s could not be renewed: %s", names, why)

@@ -1,5 +1,6 @@
 """The two ways to learn what happened without sending: to read, and to ask."""
 
+import logging
 from dataclasses import replace
 from math import inf
 from typing import Any
@@ -7,10 +8,13 @@ from typing import Any
 from retry_guard._answers import Answer, Unresolved, UsageError
 from retry_guard._call import Call, Site
 from retry_guard._hands import Hands
+from retry_guard._logs import log_failure
 from retry_guard._texts import explain
 from retry_guard_contracts import Sight, decode, encode_result, judge, read_arguments
-from retry_guard_core import Record
+from retry_guard_core import Now, Record
 from retry_guard_ledgers import about
+
+_log = logging.getLogger("retry_guard")
 
 
 async def look(call: Call, record: Record, site: Site, hands: Hands) -> Record:
@@ -54,18 +58,33 @@ async def _sight(call: Call, record: Record, site: Site, hands: Hands) -> Sight:
 async def put(
     reason: str, call: Call, record: Record, site: Site, hands: Hands
 ) -> tuple[Record, bool]:
-    """Put an unresolved action to the operator; return the record with the answer, if any."""
+    """Put an unresolved action to the operator; return the record with the answer, if any.
+
+    An `ask` that fails, or answers in another form, has reached nobody: the log says so. Something
+    may have been sent, so nothing that an `Exception` says may stand for the call's outcome.
+    """
     if site.ask is None:
         return record, False
     now = site.clock.now()
     question = Unresolved(about(record).id, reason, tool=call.contract.tool)
     question = replace(question, text=explain(question))
-    answer: Any = await hands.call(site.ask, question)
+    what = f"ask failed for an action of {call.contract.tool}, so no operator was reached"
+    try:
+        answer: Any = await hands.call(site.ask, question)
+    except Exception as error:  # noqa: BLE001 - it is the user's
+        log_failure(call.contract, what, error)
+        return record, False
     if answer is None:
         return replace(record, asked_at=now.latest, answer=None), False
     if not isinstance(answer, Answer):
-        msg = f"ask returned {type(answer).__name__}: return an Answer, or None for no answer"
-        raise UsageError(msg)
+        kind = type(answer).__name__
+        _log.warning("%s: it returned %s; return an Answer, or None for no answer", what, kind)
+        return record, False
+    return _answered(record, answer, now)
+
+
+def _answered(record: Record, answer: Answer, now: Now) -> tuple[Record, bool]:
+    """The record with what the operator said."""
     asked_at = inf if answer.final else now.earliest
     match answer.what:
         case "happened":

@@ -2,8 +2,11 @@
 
 None of them promises that anything is, was or will be looked at again: a study of 25,930
 episodes found that such a promise makes a strong model drop its own caution
-(arXiv:2609.29095). They interpolate only names from the contract and values the guard made.
+(arXiv:2609.29095). They interpolate only the tool's name, values that the guard made,
+and names of fields that are identifiers: a name with room for a sentence could speak for the guard.
 """
+
+import re
 
 from retry_guard._answers import Unresolved
 
@@ -11,6 +14,7 @@ _OPEN = "It is not known whether `{tool}` took effect (action {action}): {why}. 
 _STOP = "Do not call it for the same purpose; report it to the user as uncertain."
 _LATER = "Do not call it in another form; report it to the user as uncertain."
 _NEW_VALUES = " The values of this call that differ ({fields}) were not sent."
+_NAME, _SOME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}"), "some field"
 
 _WHY = {
     "nothing_can_tell": "the answer was lost, and nothing can show the effect",
@@ -72,8 +76,13 @@ def explain(
         tool=outcome.tool,
         action=outcome.action,
         why=_WHY.get(outcome.reason, outcome.reason),
-        fields=", ".join(fields) or "some field",
+        fields=", ".join(dict.fromkeys(map(_plain, fields))) or _SOME,
     )
+
+
+def _plain(field: str) -> str:
+    """A field's name, as far as it is only a name: arguments are named by whoever calls."""
+    return field if _NAME.fullmatch(field) else _SOME
 
 
 def warn(*codes: str) -> str | None:

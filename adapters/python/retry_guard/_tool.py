@@ -34,6 +34,15 @@ def current_turn(tool: str, *, needed: bool) -> tuple[str, str | None]:
     return here
 
 
+def refuse_count(contract: Contract, guard: str) -> None:
+    """Raise `UsageError` where equal calls each count: a function's arguments do not tell which."""
+    if contract.twins == "count":
+        msg = (
+            f"{contract.tool}: with `twins: count` use {guard}.call with ordinal=, not a decorator"
+        )
+        raise UsageError(msg)
+
+
 class Signature:
     """How a function's arguments become a tool's, and back."""
 
