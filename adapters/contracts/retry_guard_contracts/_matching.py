@@ -124,14 +124,13 @@ def _is_mark(contract: Contract | None, source: str | Fixed) -> bool:
     return isinstance(source, str) and source in (key, contract.read_back.marker)
 
 
-def _kind_of(value: object) -> object:
-    """Return what two values must share to be told apart by their difference."""
-    if isinstance(value, Mapping):
-        return Mapping
-    if isinstance(value, bool):
-        return bool
-    kinds: tuple[tuple[type, ...], ...] = ((int, float, Decimal), (list, tuple), (str,))
-    return next((kind for kind in kinds if isinstance(value, kind)), type(value))
+def _kind_of(value: object) -> str:
+    """Return the name of what two values must share to be told apart by their difference."""
+    if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+        return "number"
+    if isinstance(value, list | tuple):
+        return "list"
+    return "object" if isinstance(value, Mapping) else type(value).__qualname__
 
 
 def shaped(read: ReadBack, item: object) -> object:
