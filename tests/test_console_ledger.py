@@ -15,7 +15,7 @@ from ledger_suite import at, began, ended, new, settled
 from retry_guard_console import main
 from retry_guard_contracts import decode, encode_arguments, encode_result
 from retry_guard_core import Record
-from retry_guard_ledgers import SQLiteLedger, about
+from retry_guard_ledgers import LedgerError, SQLiteLedger, about
 
 Say = Callable[..., tuple[int, str, str]]
 
@@ -189,6 +189,41 @@ def test_a_wrong_answer_changes_nothing(
     assert said in err
     assert err.count("\n") == 1 or err.startswith("usage: ")
     assert ledger.list() == [record]
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("sends", "q"),
+        ("sends", "nan"),
+        ("sends", b"1.0"),
+        ("call_ids", "x"),
+        ("call_ids", '"abc"'),
+        ("call_ids", "[1]"),
+        ("call_ids", "[" * 50_000),
+        ("tool", b"x"),
+        ("content", "x"),
+        ("lease", "x"),
+        ("fresh", "x"),
+        ("value", "x"),
+        ("answer", "maybe"),
+    ],
+)
+def test_a_damaged_row_is_refused_by_name(
+    ledger: SQLiteLedger, tmp_path: Path, column: str, value: object
+) -> None:
+    began(ledger, action("3f9c"))
+    with closing(sqlite3.connect(tmp_path / "ledger.db")) as db, db:
+        db.execute(f"UPDATE records SET {column} = ?", (value,))  # noqa: S608 - a name from above
+    said = rf"action '3f9c' in scope 'acme' is damaged \({column}\): stop"
+    for verb in (
+        lambda: ledger.claim(action("3f9c"), None, at(100)),
+        lambda: ledger.get("acme", "3f9c"),
+        ledger.list,
+    ):
+        with pytest.raises(LedgerError, match=said):
+            verb()
+    ledger.close()
 
 
 @pytest.fixture

@@ -20,12 +20,15 @@ from retry_guard_core import GuardError
 from retry_guard_ledgers import SQLiteLedger
 
 # An interrupt is ignored in what a shell starts in the background, and in all that starts there.
+INTERRUPTIBLE = """
+import signal, sys, retry_guard_console
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.exit(retry_guard_console.main())
+"""
 RUN = [
     sys.executable,
     "-c",
-    "import signal, sys, retry_guard_console as c\n"
-    "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    "sys.exit(c.main())",
+    INTERRUPTIBLE,
 ]
 LONG = 60.0
 """Seconds after which a test fails rather than wait on."""

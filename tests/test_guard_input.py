@@ -144,9 +144,9 @@ def test_only_a_whole_number_counts_sends(field: str) -> None:
 def test_only_a_lease_and_a_poll_need_some_time(field: str) -> None:
     if field in ("lease", "poll"):
         with pytest.raises(UsageError, match=f"{field}=0.*above 0"):
-            Policy(**{field: 0})  # type: ignore[arg-type] # any field
+            Policy(**{field: 0})
     else:
-        assert getattr(Policy(**{field: 0}), field) == 0  # type: ignore[arg-type] # any field
+        assert getattr(Policy(**{field: 0}), field) == 0
 
 
 WRONG_PARTS: list[tuple[dict[str, Any], str]] = [
@@ -200,7 +200,7 @@ def test_a_secret_of_the_environment_that_is_too_short_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("RETRY_GUARD_SECRET", "short")
-    with pytest.raises(UsageError, match="RETRY_GUARD_SECRET is too short: .* 16") as caught:
+    with pytest.raises(UsageError, match=r"RETRY_GUARD_SECRET is too short: .* 16") as caught:
         Guard(MemoryLedger(), classify=classify)
     assert "short'" not in str(caught.value)
     Guard(MemoryLedger(), classify=classify, secret=b"x" * 16)
@@ -247,10 +247,14 @@ def test_a_call_that_is_put_wrongly_is_refused_before_it_is_claimed(
 ) -> None:
     ledger, sent = SQLiteLedger(tmp_path / "guard.db"), list[Args]()
     guard = kind(ledger, [Contract(tool="charge", effect=effect)], classify=classify)
+
+    def send(arguments: Args, extra: Extra) -> None:
+        sent.append(arguments)
+
     call: dict[str, Any] = {
         "tool": "charge",
         "arguments": ARGUMENTS,
-        "send": lambda arguments, extra: sent.append(arguments),
+        "send": send,
         "scope": "acme",
     }
     with pytest.raises(UsageError, match=message) as caught:
@@ -400,8 +404,12 @@ def test_async_reads_and_questions_are_refused_by_the_guard_that_blocks(tmp_path
         lab.guard(READABLE, read=awaited)
     with pytest.raises(UsageError, match="ask: an async function"):
         lab.guard(PLAIN, ask=functools.partial(awaited))
+
+    def returns_one(tool: str, given: Args) -> object:
+        return awaited(tool, given)
+
     with pytest.raises(UsageError, match="use AsyncGuard"):
-        lab.guard(READABLE, read=lambda *given: [awaited(*given)][0]).call()
+        lab.guard(READABLE, read=returns_one).call()
     assert lab.guard(READABLE).done().value == {"id": "ch_1"}
     assert len(lab.service.requests) == 1
 

@@ -154,7 +154,7 @@ def test_what_stops_a_call_is_raised_though_the_ledger_fails_too(
     lab = make(tmp_path)
     flaky = Flaky(lab.ledger)
 
-    class Interrupt(BaseException):  # noqa: N818 - as harnesses name theirs
+    class Interrupt(BaseException):
         pass
 
     def ask(question: Unresolved) -> None:

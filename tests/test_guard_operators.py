@@ -17,7 +17,7 @@ from guards import (
     changed,
     every_guard,
 )
-from retry_guard import Answer, Contract, LedgerError, Policy, UsageError
+from retry_guard import Answer, Contract, LedgerError, Policy, Unresolved, UsageError
 from retry_guard._answers import What
 
 BOUND = Contract(tool="charge", in_flight_bound=100.0)
@@ -202,6 +202,9 @@ def test_an_interrupt_from_ask_goes_through_and_leaves_the_record_free(
     assert len(lab.service.requests) == 1
 
 
+RUBBISH: list[object] = ["yes", True, {"what": "again"}, 7]
+
+
 def unreached(caplog: pytest.LogCaptureFixture) -> str:
     """The one line that says that no operator was reached, with its traceback if it has one."""
     (line,) = [r for r in caplog.records if "no operator was reached" in r.getMessage()]
@@ -212,8 +215,7 @@ def unreached(caplog: pytest.LogCaptureFixture) -> str:
 @every_guard
 @pytest.mark.parametrize(
     "fault",
-    ["yes", True, {"what": "again"}, 7]
-    + [ConnectionRefusedError("chat is down"), UsageError("an inner guard"), LedgerError("down")],
+    [*RUBBISH, ConnectionRefusedError("chat is down"), UsageError("inner"), LedgerError("down")],
     ids=repr,
 )
 def test_an_ask_that_fails_or_answers_wrongly_has_reached_nobody(
@@ -254,7 +256,11 @@ def test_an_ask_that_only_shows_itself_as_async_when_it_is_called_has_reached_no
     lab = Lab("sync", "memory", tmp_path)
     lab.service.meet("lost_ack")
     later = awaited(Operator(Answer("happened")))
-    assert lab.guard(PLAIN, ask=lambda question: [later(question)][0]).unresolved().action
+
+    def ask(question: Unresolved) -> object:
+        return later(question)
+
+    assert lab.guard(PLAIN, ask=ask).unresolved().reason == "nothing_can_tell"
     assert "use AsyncGuard" in unreached(caplog)
 
 

@@ -14,7 +14,7 @@ from guard_workers import call_once
 from guards import ARGUMENTS, PLAIN, QUICK, Args, Extra, Flaky, gives
 from retry_guard import AsyncGuard, Contract, Done, Guard, NotExecuted, Outcome, Policy, Unresolved
 from retry_guard_core import Record
-from retry_guard_ledgers import Ledger, MemoryLedger, SQLiteLedger
+from retry_guard_ledgers import Ledger, LedgerError, MemoryLedger, SQLiteLedger
 from retry_guard_outcomes import classify
 
 MANY = 50
@@ -213,3 +213,34 @@ def test_a_lease_that_was_given_back_is_not_renewed_any_more() -> None:
     ledger.renewed.wait(30)
     (record,) = ledger.list("acme")
     assert record.lease <= ledger.now().latest
+
+
+class Refusing(MemoryLedger):
+    """Renews no lease."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error, self.reached = error, threading.Event()
+
+    def renew(self, records: list[Record], lease: float) -> None:
+        self.reached.set()
+        raise self.error
+
+
+@pytest.mark.parametrize("error", [RuntimeError("hunter2"), LedgerError("mend it")], ids=repr)
+def test_a_lease_that_cannot_be_renewed_is_logged_without_a_stranger_s_words(
+    error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Only the guard's own errors are known to hold no field of a call."""
+    ledger = Refusing(error)
+
+    def send(arguments: Args, extra: Extra) -> str:
+        assert ledger.reached.wait(30)
+        return "ok"
+
+    contract = Contract(tool="charge", secret=["token"])
+    guard = Guard(ledger, [contract], classify=classify, policy=Policy(lease=1.0))
+    guard.call("charge", {"token": "hunter2"}, send=send, scope="acme")
+    assert "could not be renewed" in caplog.text
+    assert ("mend it" if isinstance(error, LedgerError) else "RuntimeError") in caplog.text
+    assert "hunter2" not in caplog.text

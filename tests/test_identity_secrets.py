@@ -15,6 +15,7 @@ from retry_guard_contracts import (
     seal,
     unseal,
 )
+from retry_guard_contracts._paths import parse_path, put
 
 RELAXED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 SECRET = b"s" * 32
@@ -100,6 +101,11 @@ def test_a_secret_is_found_however_its_name_is_spelled(
     other = {**spelled(given_again), normalize(given_again, "pässwort"): "other"}
     assert unseal(contract, sealed, other, SECRET) is None
     assert differing(contract, sealed, spelled(given_again), SECRET) == ()
+
+
+def test_a_value_is_put_where_the_name_stands_however_it_is_spelled() -> None:
+    name = normalize("NFD", "clé")
+    assert put({name: {"a": 1}}, parse_path("clé.b"), 2) == {name: {"a": 1, "b": 2}}
 
 
 def test_a_secret_is_found_by_a_name_of_other_letters_that_is_the_same_in_nfc() -> None:

@@ -47,6 +47,7 @@ MOVES = st.builds(
     outcome=st.sampled_from(OUTCOMES),
     turn=st.sampled_from(TURNS),
 )
+BEFORE = st.sampled_from(("read", "save", "send", "wait"))
 FIRST = st.builds(
     Move,
     after=st.just(0.0),
@@ -163,11 +164,24 @@ class Guarded(RuleBasedStateMachine):
         self.pass_time(move.after)
         self.advance(self.pick(number), move)
 
-    @rule(number=NUMBERS, how=st.sampled_from(["crash", "suspend"]), move=MOVES)
-    def stop(self, number: int, how: str, move: Move) -> None:
-        """A process dies, or is paused past its lease, and another call comes."""
-        self.play(how, self.pick(number))
+    @rule(number=NUMBERS, move=MOVES)
+    def crash(self, number: int, move: Move) -> None:
+        """A process dies, and another call comes."""
+        self.play("crash", self.pick(number))
         self.follow(move)
+
+    @rule(number=NUMBERS, before=BEFORE, move=MOVES, later=MOVES)
+    def pause(self, number: int, before: str, move: Move, later: Move) -> None:
+        """A process sleeps past its lease before such a step; another call comes; it wakes."""
+        caller = self.pick(number)
+        for _ in range(9):
+            if caller.finished or (caller.step is not None and caller.step.do == before):
+                break
+            self.advance(caller, later._replace(steps=1))
+        if not caller.finished:
+            self.play("suspend", caller)
+            self.follow(move._replace(after=LEASE + SEND))
+            self.advance(caller, later)
 
     @precondition(lambda self: not self.setting.exclusive)
     @rule(move=MOVES)

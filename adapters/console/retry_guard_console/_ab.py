@@ -83,9 +83,13 @@ def run(given: argparse.Namespace) -> int:
             with given.json.open("w", encoding="utf-8", newline="\n") as file:
                 result = report(_written(rows, file))
         except (OSError, ValueError) as error:
-            return refuse("ab", f"--json {given.json}: {error}; name another file")
+            return refuse("ab", f"--json {given.json}: {_why(error)}; name another file")
     _print(result)
     return result.exit_code
+
+
+def _why(error: OSError | ValueError) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def _grid(given: argparse.Namespace) -> "Grid":

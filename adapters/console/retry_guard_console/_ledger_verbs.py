@@ -78,6 +78,11 @@ def resolve(given: argparse.Namespace) -> int:
             action.scope, action.id, answer, now=ledger.now(), value=value, final=given.final
         )
     print(f"{shown(action.id)} is {record.state}, answer noted: {given.answer}")
+    if answer == "did_not_happen" and not given.final:
+        print(
+            "It counts once the tool's in-flight bound has passed since the last send; where its\n"
+            "contract states none, only --final counts: that the request can no longer run."
+        )
     return WELL
 
 

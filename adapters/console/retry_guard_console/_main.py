@@ -3,14 +3,12 @@
 import argparse
 import contextlib
 import io
-import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Any, cast
 
 from retry_guard_console import _ab, _doctor, _ledger
-from retry_guard_console._shared import complain
+from retry_guard_console._shared import complain, let_go
 from retry_guard_core import GuardError
 
 COMMANDS = (_ab, _ledger, _doctor)
@@ -39,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return NOT_SAID
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A terminal that has no letter for something is no reason to fail.
-        cast("io.TextIOWrapper[Any]", sys.stdout).reconfigure(errors="backslashreplace")
+        sys.stdout.reconfigure(errors="backslashreplace")  # pyright: ignore[reportUnknownMemberType] - of any buffer
     return _guarded(argv)
 
 
@@ -68,25 +66,22 @@ def _guarded(argv: Sequence[str] | None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        _let_go()
+        let_go(sys.stdout)
         return NOBODY_READS
     except OSError as error:
-        _let_go()
-        complain(f": {error}: not all was written; make room, or send the output elsewhere")
+        let_go(sys.stdout)
+        complain(f": {error.strerror or error}: not all was written; make room there")
         return NOT_SAID
     return code
 
 
 def _run(argv: Sequence[str] | None) -> int:
+    help_text = io.StringIO()  # argparse would not tell us that it could not be written
     try:
-        given = _parser().parse_args(argv)
+        with contextlib.redirect_stdout(help_text):
+            given = _parser().parse_args(argv)
     except SystemExit as stop:  # argparse has said why
+        print(help_text.getvalue(), end="")
         return stop.code if isinstance(stop.code, int) else USAGE
     code: int = given.run(given)
     return code
-
-
-def _let_go() -> None:
-    """Let what is still buffered go nowhere: at exit it would be written, and fail again."""
-    with contextlib.suppress(OSError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -20,10 +20,11 @@ def readable_records(
         whole = str(error)
     read: list[Record] = []
     wrong: dict[str, list[str]] = {}
-    for one in STATES if state is None else (state,):
+    states = STATES if state is None else (state,)
+    for one in states:
         try:
             read += ledger.list(scope, one)
         except LedgerError as error:
             wrong.setdefault(str(error), []).append(one)
     said = [f"{text}; left out: all that is {' or '.join(ones)}" for text, ones in wrong.items()]
-    return read, said or [whole]
+    return read, said if read or len(said) > 1 else [whole]

@@ -2,9 +2,10 @@
 
 import argparse
 import contextlib
+import os
 import sys
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -36,8 +37,16 @@ def refuse(command: str, message: str) -> int:
 def complain(message: str) -> None:
     """Say one line on standard error, if anybody can be told there."""
     if sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison] - closed at start
-        with contextlib.suppress(OSError, ValueError):
+        try:
             print(f"retry-guard{message}", file=sys.stderr, flush=True)
+        except OSError:
+            let_go(sys.stderr)
+
+
+def let_go(stream: TextIO) -> None:
+    """Let what is still buffered go nowhere: at exit it would be written, and fail again."""
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def shown(text: object) -> str:

@@ -116,7 +116,7 @@ def _times(stored: object) -> tuple[float, ...] | None:
         times = tuple(map(float, stored.split()))
     except ValueError:
         return None
-    return times if all(map(math.isfinite, times)) else None
+    return None if any(map(math.isnan, times)) else times
 
 
 def _names(stored: object) -> tuple[str, ...] | None:

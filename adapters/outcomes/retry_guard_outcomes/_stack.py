@@ -49,7 +49,7 @@ def answers(frame: FrameType) -> list[object]:
     # The frames of httpcore hold those of a proxy too; its caller holds the others.
     if root(frame) not in CLIENTS - {"httpcore", "httpcore2"} or frame.f_code.co_name in TUNNELS:
         return []
-    held = frame.f_locals.values()
+    held: list[object] = list(frame.f_locals.values())
     return [value for value in held if not RESPONSES.isdisjoint(names(type(value)))]
 
 

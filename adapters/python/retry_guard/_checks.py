@@ -3,7 +3,7 @@
 import inspect
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import Any
 
 from retry_guard._answers import UsageError
 from retry_guard._call import Request
@@ -61,14 +61,14 @@ def the_secret(given: Any, default: bytes) -> bytes:
     return given
 
 
-def listed(contracts: Any) -> list[Contract]:
+def listed(contracts: Iterable[Any]) -> list[Contract]:
     """The contracts, of which each is one and names a tool of its own."""
     if isinstance(contracts, Contract):
         raise UsageError("contracts: a single Contract was given: put it into a list")
-    if not isinstance(contracts, Iterable):
+    if not hasattr(contracts, "__iter__"):
         raise UsageError(f"contracts: give a list of Contract, not {type(contracts).__name__}")
     found: dict[str, Contract] = {}
-    for contract in cast("Iterable[Any]", contracts):
+    for contract in contracts:
         check_contract(contract)
         if contract.tool in found:
             equal = "two equal" if found[contract.tool] == contract else "two different"

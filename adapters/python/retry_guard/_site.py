@@ -1,0 +1,48 @@
+"""The parts of a guard, put together."""
+
+from collections.abc import Callable
+from typing import Any
+
+from retry_guard._answers import Unresolved
+from retry_guard._call import Classify, Site
+from retry_guard._checks import check_function, check_ledger, check_policy, the_secret
+from retry_guard._clock import Clock, LedgerClock
+from retry_guard._heartbeat import Heartbeat
+from retry_guard._policy import Policy
+from retry_guard_ledgers import Ledger
+
+
+def site_of(
+    ledger: Ledger,
+    *,
+    classify: Classify,
+    read: Callable[[str, dict[str, Any]], Any] | None,
+    ask: Callable[[Unresolved], Any] | None,
+    policy: Policy | None,
+    clock: Clock | None,
+    secret: bytes | None,
+    awaits: bool,
+) -> Site:
+    """Return what all calls of a guard share. `awaits`: it can await what reads and answers.
+
+    Raises `UsageError` for a part that cannot be used.
+    """
+    check_ledger(ledger)
+    check_function("classify", classify)
+    for name, function in (("read", read), ("ask", ask)):
+        if function is not None:
+            check_function(name, function, awaited=awaits)
+    policy = Policy() if policy is None else policy
+    ticking = LedgerClock(ledger) if clock is None else clock
+    check_policy(policy, ticking)
+    return Site(
+        ledger=ledger,
+        classify=classify,
+        read=read,
+        ask=ask,
+        policy=policy,
+        clock=ticking,
+        heartbeat=Heartbeat(ledger, policy) if clock is None else None,
+        secret=the_secret(secret, ledger.secret),
+        ignored=set(),
+    )
