@@ -12,7 +12,7 @@ from http_clients import AsyncClient, Client, Reply, Request
 from retry_guard import AsyncGuard, Contract, Guard, Policy
 from retry_guard_ledgers import open_ledger
 from retry_guard_outcomes import classify_body
-from retry_guard_outcomes._http import body_of
+from retry_guard_outcomes._bodies import body_of
 
 Way = Literal["key", "read_back", "neither"]
 Args: TypeAlias = dict[str, Any]

@@ -59,13 +59,17 @@ def test_the_same_for_a_secret_that_is_set_later() -> None:
     assert len(service.effects) == 1
 
 
+def happens(arguments: Args, extra: Extra) -> str:
+    return "done"
+
+
 def test_once_an_operator_has_answered_the_call_is_a_new_action() -> None:
     ledger, service = MemoryLedger(), Lost()
     first = call(ledger, service)
     guard = Guard(ledger, [Contract(tool="charge", resource="money")], classify=classify)
 
     def again() -> object:
-        return guard.call("charge", ARGUMENTS, send=lambda *_: "done", scope="acme", turn="t2")
+        return guard.call("charge", ARGUMENTS, send=happens, scope="acme", turn="t2")
 
     assert isinstance(again(), Unresolved)
     now = ledger.now()
@@ -81,7 +85,7 @@ def test_other_scopes_and_tools_and_other_arguments_are_not_concerned() -> None:
     guard = Guard(ledger, contracts, classify=classify)
 
     def ok(tool: str, arguments: Args, scope: str) -> object:
-        return guard.call(tool, arguments, send=lambda *_: "done", scope=scope, turn="t1")
+        return guard.call(tool, arguments, send=happens, scope=scope, turn="t1")
 
     assert ok("charge", ARGUMENTS, "other") == Done("done")
     assert ok("mail", ARGUMENTS, "acme") == Done("done")

@@ -1,60 +1,24 @@
-"""Equal calls of one action, by callers that come and go, while time passes and operators speak."""
+"""Callers of one action in one world, as the rules of the state machine move them."""
 
 from dataclasses import dataclass, field, replace
 from math import inf
 from types import ModuleType
-from typing import NamedTuple
+from typing import ClassVar
 
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine
 
 import retry_guard_core
 import toy_driver
 import toy_ledger
 from retry_guard_core import Record, Terms
-from toy_claims import LEASE, POLICY, TICK
 from toy_driver import Caller
 from toy_game import Choice, Game
 from toy_ledger import about
 from toy_model import Model
-from toy_world import BOUND, LAG, RETENTION, SEND, Outcome, World
+from toy_moves import TURNS, Move
+from toy_world import World
 
-UNKNOWN: tuple[Outcome, ...] = ("lost_request", "lost_ack", "late")
-OUTCOMES: tuple[Outcome, ...] = ("ok", *UNKNOWN, "refused", "twice")
-TURNS = ("t2", "t1", "t3", None)
-MARGIN = BOUND + POLICY.send_timeout + POLICY.skew
-EDGES = (
-    *(TICK, SEND, LAG, BOUND - TICK, BOUND, BOUND + LAG, LEASE, LEASE + TICK, POLICY.poll),
-    *(POLICY.deadline, RETENTION - MARGIN, RETENTION - BOUND, RETENTION + TICK),
-)
-MOST = 8
-
-
-class Move(NamedTuple):
-    """What a caller does: how long after, in how many turns, and what its sends come to."""
-
-    after: float
-    steps: int
-    outcome: Outcome
-    turn: str | None
-
-
-NUMBERS = st.integers(0, 5)
-MOVES = st.builds(
-    Move,
-    after=st.just(0.0) | st.sampled_from(EDGES),
-    steps=st.integers(1, 9),
-    outcome=st.sampled_from(OUTCOMES),
-    turn=st.sampled_from(TURNS),
-)
-BEFORE = st.sampled_from(("read", "save", "send", "wait"))
-FIRST = st.builds(
-    Move,
-    after=st.just(0.0),
-    steps=st.integers(3, 12),
-    outcome=st.sampled_from(UNKNOWN),
-    turn=st.just("t1"),
-)
+MOST = 8  # callers that come of themselves; where none lives, one more always may
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,14 +40,17 @@ class Tally:
     steps: list[int] = field(default_factory=list[int])
 
 
-class Guarded(RuleBasedStateMachine):
-    """Every rule has something to do whenever it may be chosen, so no example is thrown away."""
+class Played(RuleBasedStateMachine):
+    """What the rules are made of. Whoever is asked for a caller that lives gets one."""
 
-    def __init__(self, setting: Setting, tally: Tally) -> None:
+    setting: ClassVar[Setting]
+    tally: ClassVar[Tally]
+
+    def __init__(self) -> None:
         super().__init__()
-        self.setting, self.tally, self.awake, self.steps = setting, tally, False, 0
-        world = World(setting.terms, exclusive=setting.exclusive)
-        self.game = Game(world, setting.ledgers.ToyLedger(), [])
+        self.awake, self.steps = False, 0
+        world = World(self.setting.terms, exclusive=self.setting.exclusive)
+        self.game = Game(world, self.setting.ledgers.ToyLedger(), [])
         self.model = Model()
 
     @property
@@ -142,58 +109,6 @@ class Guarded(RuleBasedStateMachine):
         alive = len(self.game.callers) >= MOST
         self.advance(self.pick(move.steps) if alive else self.start(move.turn), move)
 
-    @initialize(first=FIRST, second=MOVES, awake=st.sampled_from((True, True, True, False)))
-    def two_calls_are_under_way(self, first: Move, second: Move, *, awake: bool) -> None:
-        """The first was sent, with an unknown outcome, when the second comes.
-
-        An operator who is awake has settled by then what no live call holds.
-        """
-        self.awake = awake
-        self.follow(first._replace(steps=12) if awake else first)
-        self.pass_time(second.after + TICK)
-        if awake and self.settled_or_left:
-            self.settle(self.settled_or_left[0], gives_up=False)
-        self.follow(second._replace(after=0.0))
-
-    @rule(move=MOVES)
-    def call(self, move: Move) -> None:
-        self.follow(move)
-
-    @rule(number=NUMBERS, move=MOVES)
-    def go_on(self, number: int, move: Move) -> None:
-        self.pass_time(move.after)
-        self.advance(self.pick(number), move)
-
-    @rule(number=NUMBERS, move=MOVES)
-    def crash(self, number: int, move: Move) -> None:
-        """A process dies, and another call comes."""
-        self.play("crash", self.pick(number))
-        self.follow(move)
-
-    @rule(number=NUMBERS, before=BEFORE, move=MOVES, later=MOVES)
-    def pause(self, number: int, before: str, move: Move, later: Move) -> None:
-        """A process sleeps past its lease before such a step; another call comes; it wakes."""
-        caller = self.pick(number)
-        for _ in range(9):
-            if caller.finished or (caller.step is not None and caller.step.do == before):
-                break
-            self.advance(caller, later._replace(steps=1))
-        if not caller.finished:
-            self.play("suspend", caller)
-            self.follow(move._replace(after=LEASE + SEND))
-            self.advance(caller, later)
-
-    @precondition(lambda self: not self.setting.exclusive)
-    @rule(move=MOVES)
-    def somebody_else_makes_an_equal_effect(self, move: Move) -> None:
-        self.game.world.foreign(self.game.world.now + SEND)
-        self.follow(move)
-
-    @rule(number=NUMBERS, move=MOVES)
-    def the_operator_wakes_or_falls_asleep(self, number: int, move: Move) -> None:
-        self.awake = not self.awake
-        self.go_on(number, move)
-
     def snapshot(self, world: World, record: Record) -> Record | None:
         """An operator who tells what the service shows now, if there is one."""
         if not self.awake:
@@ -202,21 +117,6 @@ class Guarded(RuleBasedStateMachine):
         if made:
             return replace(record, state="done", value=made[0], asked_at=world.now)
         return replace(record, answer="did_not_happen", asked_at=world.now)
-
-    @precondition(lambda self: self.settled_or_left)
-    @rule(number=NUMBERS, move=MOVES)
-    def an_operator_wants_one_more(self, number: int, move: Move) -> None:
-        record = self.settled_or_left[number % len(self.settled_or_left)]
-        name = about(record).id
-        self.model.agains[name] = self.model.agains.get(name, 0) + 1
-        self.game.ledger.put(replace(record, answer="again", asked_at=self.game.world.now))
-        self.follow(move)
-
-    @precondition(lambda self: any(r.state == "open" for r in self.settled_or_left))
-    @rule(gives_up=st.booleans(), move=MOVES)
-    def an_operator_settles_what_is_left(self, move: Move, *, gives_up: bool) -> None:
-        self.settle(self.settled_or_left[0], gives_up=gives_up)
-        self.follow(move)
 
     def settle(self, record: Record, *, gives_up: bool) -> None:
         """The truth is told behind a fence: what was on its way never arrives."""
@@ -232,20 +132,3 @@ class Guarded(RuleBasedStateMachine):
             if made:
                 told = replace(record, state="done", value=made[0], settled_at=world.now)
         self.game.ledger.put(told)
-
-    @invariant()
-    def the_model_allows_what_there_is(self) -> None:
-        self.model.observe(self.game)
-
-    def teardown(self) -> None:
-        """Whoever still runs comes to an end, and all that is on its way arrives."""
-        self.tally.sends.append(self.game.world.sends)
-        self.tally.steps.append(self.steps)
-        for caller in self.alive:
-            for _ in range(200):
-                if caller.finished:
-                    break
-                self.play("go", caller)
-            assert caller.finished, f"{caller.name} never ends"
-        self.game.world.pass_until(self.game.world.now + 1_000)
-        self.model.observe(self.game)

@@ -55,6 +55,8 @@ class Model:
         for name, record in game.ledger.records.items():
             allowed = 1 + self.agains.get(name, 0)
             assert len(sends_that_ran(game, {name})) <= allowed, name
+            sent = {effect.arguments for effect in game.world.effects if effect.action == name}
+            assert sent <= {about(record).arguments}, f"{name} was sent with other arguments"
             if record.turn is not None:
                 turns.setdefault(record.turn, set()).add(name)
         more = sum(self.agains.values())

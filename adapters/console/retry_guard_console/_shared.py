@@ -75,17 +75,16 @@ def table(*columns: str) -> "Table":
 
 
 def show(made: "Table") -> None:
-    """Print a table as wide as it has to be.
-
-    It is written by `print`: where nobody reads, rich would end the process in a way of its own.
-    """
+    """Print a table as wide as it has to be. Raises `BrokenPipeError` where nobody reads."""
     from rich.console import Console
 
-    def console(width: int | None) -> Console:
-        return Console(highlight=False, markup=False, emoji=False, width=width)
+    class Drawing(Console):
+        def on_broken_pipe(self) -> None:
+            """Leave the exit code to `main`, where rich would end the process by itself."""
+            raise BrokenPipeError
 
-    needed = console(_WIDEST).measure(made).maximum
-    drawing = console(max(needed, 1))
-    with drawing.capture() as drawn:
-        drawing.print(made, soft_wrap=True)
-    print(drawn.get(), end="")
+    def drawing(width: int) -> Console:
+        return Drawing(highlight=False, markup=False, emoji=False, width=width)
+
+    needed = drawing(_WIDEST).measure(made).maximum
+    drawing(max(needed, 1)).print(made, soft_wrap=True)
