@@ -84,6 +84,7 @@ def test_in_every_order_an_action_happens_once_is_told_truly_and_is_never_lost(
 
     count = explore(lambda: game(terms, turns, script), judged)
     record_property("schedules", count.schedules)
+    record_property("states", count.states)
     with capsys.disabled():
         print(f"\n{name_of(scenario)}: {count.schedules} schedules, {count.states} states")  # noqa: T201 - the run says how much it played
     assert problems == {}
