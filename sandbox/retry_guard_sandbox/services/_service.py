@@ -1,5 +1,6 @@
 """What all services have in common: validation, keys, and effects that are really recorded."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -34,7 +35,7 @@ class Execution:
 Handler = Callable[[Execution], Response]
 
 
-class Service:
+class Service(ABC):
     """A service with its state. A new one is empty but for what its class puts in.
 
     A request is first received, which may answer it at once; else it runs for a while and is
@@ -51,9 +52,9 @@ class Service:
         self._named = {tool.name: tool for tool in self.tools}
         self._handlers = self.handlers()
 
+    @abstractmethod
     def handlers(self) -> Mapping[str, Handler]:
         """Return what executes each tool."""
-        raise NotImplementedError
 
     def receive(self, request: Request, now: float) -> Response | None:
         """Return an immediate answer: a refusal or a stored response. None: it runs now."""
