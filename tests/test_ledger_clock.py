@@ -9,7 +9,7 @@ import pytest
 
 from ledger_suite import BACKENDS, LEASE, HandClocks, began, new, settled, stored
 from retry_guard_core import Now, Policy, Record, Terms, decide
-from retry_guard_ledgers import LedgerError, OpenedLedger, SQLiteLedger, about
+from retry_guard_ledgers import LedgerError, MemoryLedger, OpenedLedger, SQLiteLedger, about
 from retry_guard_ledgers._clock import machine_clocks
 
 HOUR = 3600.0
@@ -348,3 +348,18 @@ def test_the_machines_clocks_are_real_and_go_on() -> None:
     assert clocks.steady() >= steady
     assert clocks.wall() > 1_600_000_000 < wall
     assert machine_clocks().boot == clocks.boot
+
+
+@pytest.mark.parametrize("ahead", [-4 * 365 * 86_400.0, 4 * 365 * 86_400.0])
+def test_a_caller_with_a_clock_of_its_own_is_judged_by_that_clock(
+    ahead: float, tmp_path: Path
+) -> None:
+    """A sandbox's time is years off, and its leases end by that time all the same."""
+    for kept in (MemoryLedger(), SQLiteLedger(tmp_path / "guard.db")):
+        start = kept.now().earliest + ahead
+        first = new(time=start, owner="first")
+        kept.claim(first, None, Now(start, start))
+        late = start + LEASE + 1
+        held = kept.claim(new(time=late, owner="second"), None, Now(late, late))
+        assert held.owner == "second"
+        kept.close()

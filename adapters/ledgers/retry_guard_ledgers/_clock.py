@@ -72,9 +72,12 @@ class Timekeeper:
         """Return `now`, but as early as it still can be by the anchor of this moment.
 
         By this the end of a lease is judged: whoever read `now` may not have known the anchor by
-        which the lease was made.
+        which the lease was made. A time further off than `FAR` is of the caller's own clock (a
+        sandbox's, say), and stands.
         """
-        return Now(min(now.earliest, self.now().earliest), now.latest)
+        here = self.now().earliest
+        earliest = min(now.earliest, here) if abs(now.earliest - here) <= FAR else now.earliest
+        return Now(earliest, now.latest)
 
     def own_anchor(self, *, is_any_open: bool) -> float:
         """Return this process's anchor: a later one if it lags while nothing depends on it.
