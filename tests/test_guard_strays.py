@@ -1,12 +1,14 @@
 """Rule 9 across a change of the contract or the secret: what is unresolved is not sent anew."""
 
+import asyncio
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from guards import ARGUMENTS, Args, Extra
-from retry_guard import Contract, Done, Guard, Unresolved
+from retry_guard import AsyncGuard, Contract, Done, Guard, Unresolved
 from retry_guard_ledgers import MemoryLedger, SQLiteLedger
 from retry_guard_outcomes import classify
 
@@ -90,6 +92,34 @@ def test_other_scopes_and_tools_and_other_arguments_are_not_concerned() -> None:
     assert ok("charge", ARGUMENTS, "other") == Done("done")
     assert ok("mail", ARGUMENTS, "acme") == Done("done")
     assert ok("charge", {**ARGUMENTS, "amount": 6}, "acme") == Done("done")
+
+
+async def test_a_call_that_is_cancelled_while_it_looks_for_them_is_cancelled(
+    tmp_path: Path,
+) -> None:
+    """The look is carried to its end in a thread; the cancellation is obeyed after it."""
+    inside, leave = threading.Event(), threading.Event()
+
+    class Slow(SQLiteLedger):
+        def list(self, *given: Any, **named: Any) -> Any:  # noqa: ANN401 - as the ledger's
+            inside.set()
+            assert leave.wait(30)
+            return super().list(*given, **named)
+
+    service = Lost()
+    call(SQLiteLedger(tmp_path / "guard.db"), service)
+    changed = Contract(tool="charge", resource="money")
+    guard = AsyncGuard(Slow(tmp_path / "guard.db"), [changed], classify=classify)
+    work = asyncio.create_task(
+        guard.call("charge", ARGUMENTS, send=service.send, scope="acme", turn="t1")
+    )
+    await asyncio.to_thread(inside.wait, 30)
+    work.cancel()
+    await asyncio.sleep(0)
+    leave.set()
+    with pytest.raises(asyncio.CancelledError):
+        await work
+    assert len(service.effects) == 1
 
 
 def test_an_unchanged_contract_meets_its_own_action_as_ever() -> None:
