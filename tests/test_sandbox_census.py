@@ -9,8 +9,8 @@ import pytest
 import retry_guard_core._engine as engine
 from retry_guard_core import Now, Policy, Record, Terms, Verdict, decide
 from retry_guard_sandbox import Grid, Report, Row, report, run_all
-from retry_guard_sandbox._faults import ATTEMPTS_HIT, FAULTS
-from retry_guard_sandbox._tally import is_false_completion
+from retry_guard_sandbox.grading._tally import is_false_completion
+from retry_guard_sandbox.world._faults import ATTEMPTS_HIT, FAULTS
 
 FAULTY = {name for name, fault in FAULTS.items() if fault.shows != "success"}
 WRITES = ("charge", "refund", "create_ticket", "add_comment")

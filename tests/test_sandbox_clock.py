@@ -7,8 +7,8 @@ from functools import partial
 
 from hypothesis import given, strategies as st
 
-from retry_guard_sandbox._clock import START, VirtualClock
-from retry_guard_sandbox._streams import Streams
+from retry_guard_sandbox.world._clock import START, VirtualClock
+from retry_guard_sandbox.world._streams import Streams
 
 
 @given(delays=st.lists(st.floats(0, 100), max_size=20), sleep=st.floats(0, 120))
@@ -95,7 +95,7 @@ def test_a_draw_stays_within_its_bounds(seed: int, ordinal: int) -> None:
 
 def test_draws_are_the_same_in_a_process_with_another_hash_seed() -> None:
     program = (
-        "from retry_guard_sandbox._streams import Streams;"
+        "from retry_guard_sandbox.world._streams import Streams;"
         "print(Streams(3, 'task').token('id', 'charge', 2, 0), end='')"
     )
     said = [

@@ -6,17 +6,17 @@ from typing import NamedTuple
 
 import pytest
 
-from retry_guard_sandbox._conditions import CONDITIONS
-from retry_guard_sandbox._effects import Effects
-from retry_guard_sandbox._faults import ATTEMPTS_HIT, FAULTS, Hits, hits_attempt
-from retry_guard_sandbox._http import Json
-from retry_guard_sandbox._network import AGAIN, CLIENT_TIMEOUT, LATE, Network
-from retry_guard_sandbox._operators import fencing
-from retry_guard_sandbox._streams import Streams
-from retry_guard_sandbox._variants import VARIANTS
-from retry_guard_sandbox._world import World, build
 from retry_guard_sandbox.agents import ToolCall
+from retry_guard_sandbox.conditions import CONDITIONS, Asked, Setting
 from retry_guard_sandbox.services import KEY, SERVICES, TOOLS
+from retry_guard_sandbox.world._effects import Effects
+from retry_guard_sandbox.world._faults import ATTEMPTS_HIT, FAULTS, Hits, hits_attempt
+from retry_guard_sandbox.world._http import Json
+from retry_guard_sandbox.world._network import AGAIN, CLIENT_TIMEOUT, LATE, Network
+from retry_guard_sandbox.world._operators import fencing
+from retry_guard_sandbox.world._streams import Streams
+from retry_guard_sandbox.world._variants import VARIANTS
+from retry_guard_sandbox.world._world import World, build
 
 SEEDS = range(5)
 ARGUMENTS: dict[str, Json] = {
@@ -61,11 +61,11 @@ class Client:
         self, tool: str, fault: str, hits: Hits = "1", contract: str = "native", seed: int = 0
     ) -> None:
         self.tool, self.world = tool, _world(tool, fault, hits, contract, seed)
-        self.caller = CONDITIONS["no_guard"](self.world, fencing)
+        self.caller = CONDITIONS["no_guard"](Setting(self.world, fencing))
         self.transcript: list[Told] = []
 
     def call(self, call: ToolCall) -> Told:
-        self.transcript.append(Told(self.caller.call(call), self.world.clock.time))
+        self.transcript.append(Told(self.caller.call(_asked(call)), self.world.clock.time))
         return self.transcript[-1]
 
     def send(self, key: str | None = None, **changes: str) -> Told:
@@ -84,8 +84,12 @@ class Client:
         return len(self.world.effects.of(self.tool, ARGUMENTS[self.tool]))
 
 
+def _asked(call: ToolCall) -> Asked:
+    return Asked(call, "turn-1", "call_1")
+
+
 def _world(tool: str, fault: str, hits: Hits, contract: str, seed: int) -> World:
-    return build(HOME[tool], contract, fault, hits, Streams(seed, "test"))
+    return build(HOME[tool], contract, fault, Streams(seed, "test"), hits=hits)
 
 
 @every_write
@@ -234,8 +238,8 @@ def test_a_model_is_told_the_same_bytes_under_the_guard_in_every_run(tool: str) 
     told = list[list[Told]]()
     for _ in range(2):
         world = _world(tool, "error_before", "all", "native", 0)
-        caller = CONDITIONS["guard"](world, silent)
-        calls = [caller.call(ToolCall(tool, ARGUMENTS[tool])) for _ in range(2)]
+        caller = CONDITIONS["guard"](Setting(world, silent))
+        calls = [caller.call(_asked(ToolCall(tool, ARGUMENTS[tool]))) for _ in range(2)]
         told.append([Told(text, world.clock.time) for text in calls])
         assert all("action-" in _parsed(text)["error"] for text in calls)
     assert told[0] == told[1]

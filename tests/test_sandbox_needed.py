@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from retry_guard import Contract, Policy
-from retry_guard_sandbox._effects import Effect
-from retry_guard_sandbox._http import Json, Request, Response
-from retry_guard_sandbox._needed import Moment, needed
-from retry_guard_sandbox._variants import variant
-from retry_guard_sandbox._wire import Seen
+from retry_guard_sandbox.grading._needed import Moment, needed
+from retry_guard_sandbox.world._effects import Effect
+from retry_guard_sandbox.world._http import Json, Request, Response
+from retry_guard_sandbox.world._variants import variant
+from retry_guard_sandbox.world._wire import Seen
 
 TICKET: Json = {"project": "p", "title": "t", "body": "b"}
 COMMENT: Json = {"ticket": "TCK-101", "text": "c"}

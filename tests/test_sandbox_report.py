@@ -16,7 +16,7 @@ from retry_guard_sandbox import (
     report,
     run_all,
 )
-from retry_guard_sandbox._tally import changes
+from retry_guard_sandbox.grading._tally import changes
 
 GOOD = Row(
     task="open_ticket",
@@ -25,6 +25,7 @@ GOOD = Row(
     tool="create_ticket",
     fault="lost_ack",
     attempts_hit="1",
+    reads_hit="0",
     hidden="executed",
     contract="native",
     agent="retry",

@@ -2,12 +2,12 @@
 
 import pytest
 
-from retry_guard_sandbox._clock import START
-from retry_guard_sandbox._effects import Effects
-from retry_guard_sandbox._http import Json, Request, Response
-from retry_guard_sandbox._streams import Streams
 from retry_guard_sandbox.services import SEARCH_LAG, SERVICES, TOOLS, Delivery, Service
 from retry_guard_sandbox.services._service import RETENTION
+from retry_guard_sandbox.world._clock import START
+from retry_guard_sandbox.world._effects import Effects
+from retry_guard_sandbox.world._http import Json, Request, Response
+from retry_guard_sandbox.world._streams import Streams
 
 CHARGE: Json = {"customer": "cus_x", "amount": 500, "currency": "eur", "description": "d"}
 ARGUMENTS: dict[str, Json] = {

@@ -7,13 +7,13 @@ from itertools import product
 import pytest
 
 from retry_guard_sandbox import Row, Spec, run
-from retry_guard_sandbox._effects import Effect, Effects
-from retry_guard_sandbox._grading import grade
-from retry_guard_sandbox._http import Json
-from retry_guard_sandbox._variants import VARIANTS, variant
 from retry_guard_sandbox.agents import AGENTS, Moves, Sight, ToolCall
+from retry_guard_sandbox.grading._grading import grade
 from retry_guard_sandbox.services import KEY, SERVICES, TOOLS
 from retry_guard_sandbox.tasks import TASKS, Intended, Made, Step, Task
+from retry_guard_sandbox.world._effects import Effect, Effects
+from retry_guard_sandbox.world._http import Json
+from retry_guard_sandbox.world._variants import VARIANTS, variant
 
 WRITES = {name for name, tool in TOOLS.items() if tool.effect == "write"}
 CHARGE: Json = {"customer": "c", "amount": 1, "currency": "eur", "description": "d"}
@@ -123,9 +123,9 @@ def moves(agent: str, answers: list[str], contract: str = "native") -> list[Tool
     keys = iter("abcdefgh")
     sight = Sight((Step(tool, arguments),), tools, lambda: next(keys))
     moving = AGENTS[agent](sight)
-    calls = [next(moving)]
-    calls += [moving.send(answer) for answer in answers]
-    return calls
+    messages = [next(moving)]
+    messages += [moving.send((answer,)) for answer in answers]
+    return [call for message in messages for call in message]
 
 
 def summary(calls: list[ToolCall]) -> list[str]:
@@ -193,10 +193,10 @@ def test_each_agent_does_what_it_says(
 def test_a_step_that_needs_a_missing_result_is_left_out_and_nothing_is_claimed(agent: str) -> None:
     task = TASKS["open_and_comment"]
     moving = AGENTS[agent](Sight(task.steps, variant("native", "tickets").tools, lambda: "k"))
-    call, calls = next(moving), list[ToolCall]()
+    (call,), calls = next(moving), list[ToolCall]()
     while call.tool != "finish":
         calls.append(call)
-        call = moving.send(LOST if call.tool == "create_ticket" else EMPTY)
+        (call,) = moving.send((LOST if call.tool == "create_ticket" else EMPTY,))
     assert "add_comment" not in {c.tool for c in calls}
     assert call.arguments == {"status": "uncertain"}
 
@@ -204,10 +204,10 @@ def test_a_step_that_needs_a_missing_result_is_left_out_and_nothing_is_claimed(a
 def test_independent_steps_go_on_after_one_that_is_uncertain() -> None:
     task = TASKS["charge_two_invoices"]
     moving = AGENTS["retry"](Sight(task.steps, variant("native", "billing").tools, lambda: "k"))
-    call, customers = next(moving), set[str]()
+    (call,), customers = next(moving), set[str]()
     while call.tool != "finish":
         customers.add(call.arguments["customer"])
-        call = moving.send(LOST if call.arguments["customer"] == "cus_ada" else OK)
+        (call,) = moving.send((LOST if call.arguments["customer"] == "cus_ada" else OK,))
     assert customers == {"cus_ada", "cus_ben"}
     assert call.arguments == {"status": "uncertain"}
 
@@ -217,7 +217,7 @@ def test_an_agent_that_never_finishes_ends_in_an_error_and_claims_nothing(
 ) -> None:
     def endless(sight: Sight) -> Moves:
         while True:
-            yield ToolCall("list_charges", {"customer": "cus_ada"})
+            yield (ToolCall("list_charges", {"customer": "cus_ada"}),)
 
     rows = _run_with(monkeypatch, endless)
     assert [(row.outcome, row.claimed, row.error) for row in rows] == [
@@ -229,7 +229,7 @@ def test_an_agent_that_stops_without_finishing_claims_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def silent(sight: Sight) -> Moves:
-        yield ToolCall("charge", dict(sight.steps[0].arguments))
+        yield (ToolCall("charge", dict(sight.steps[0].arguments)),)
 
     rows = _run_with(monkeypatch, silent)
     assert [(row.outcome, row.claimed) for row in rows] == [("exactly_once", None)]

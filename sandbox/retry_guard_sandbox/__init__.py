@@ -2,8 +2,8 @@
 
 from retry_guard_sandbox._episode import Spec, run
 from retry_guard_sandbox._grid import CHOICES, Grid, GridError, run_all
-from retry_guard_sandbox._report import COLUMNS, HEADING, Report, report
-from retry_guard_sandbox._rows import Row, RowError, read_rows
+from retry_guard_sandbox.grading._rows import Row, RowError, read_rows
+from retry_guard_sandbox.reports._report import COLUMNS, HEADING, Report, report
 
 __all__ = [
     "CHOICES",

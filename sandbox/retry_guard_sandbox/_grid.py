@@ -6,26 +6,30 @@ from dataclasses import dataclass, fields
 from itertools import product
 from multiprocessing import get_context
 from types import MappingProxyType
+from typing import cast
 
 from retry_guard import GuardError
-from retry_guard_sandbox._conditions import CONDITIONS
 from retry_guard_sandbox._episode import Spec, run
-from retry_guard_sandbox._faults import ATTEMPTS_HIT, FAULTS, Hits
-from retry_guard_sandbox._operators import OPERATORS
-from retry_guard_sandbox._rows import Row
-from retry_guard_sandbox._variants import VARIANTS
 from retry_guard_sandbox.agents import AGENTS
+from retry_guard_sandbox.conditions import CONDITIONS
+from retry_guard_sandbox.grading._rows import Row
+from retry_guard_sandbox.harness import HARNESSES
 from retry_guard_sandbox.services import SERVICES
 from retry_guard_sandbox.tasks import TASKS
+from retry_guard_sandbox.world._faults import ATTEMPTS_HIT, FAULTS, Hits, ReadHits
+from retry_guard_sandbox.world._operators import OPERATORS
+from retry_guard_sandbox.world._variants import VARIANTS
 
 CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "contracts": VARIANTS,
         "faults": tuple(FAULTS),
         "attempts_hit": ATTEMPTS_HIT,
+        "reads_hit": ("0", *ATTEMPTS_HIT),
         "services": tuple(SERVICES),
         "agents": tuple(AGENTS),
         "conditions": tuple(CONDITIONS),
+        "harness": tuple(HARNESSES),
         "operators": tuple(OPERATORS),
     }
 )
@@ -49,9 +53,11 @@ class Grid:
     contracts: tuple[str, ...] = VARIANTS
     faults: tuple[str, ...] = tuple(FAULTS)
     attempts_hit: tuple[str, ...] = ("1", "all")
+    reads_hit: tuple[str, ...] = ("0",)
     services: tuple[str, ...] = tuple(SERVICES)
     agents: tuple[str, ...] = tuple(AGENTS)
     conditions: tuple[str, ...] = tuple(CONDITIONS)
+    harness: tuple[str, ...] = ("none",)
     operators: tuple[str, ...] = ("fencing",)
     seeds: int = 3
 
@@ -68,27 +74,38 @@ class Grid:
     def specs(self) -> list[Spec]:
         """Return the episodes in their order, which is the order of every report."""
         tasks = [task.name for task in TASKS.values() if task.service in self.services]
-        places = product(self.contracts, self._hit_faults(), tasks, self.agents, self.conditions)
+        places = product(
+            self.contracts,
+            self._hit_faults(),
+            tasks,
+            self.agents,
+            self.harness,
+            self.conditions,
+        )
         return [
             Spec(
                 contract=contract,
                 fault=fault,
                 attempts_hit=hits,
+                reads_hit=reads_hit,
                 task=task,
                 agent=agent,
+                harness=harness,
                 condition=condition,
                 seed=seed,
                 operator=operator,
             )
-            for contract, (fault, hits), task, agent, condition in places
+            for contract, (fault, hits, reads_hit), task, agent, harness, condition in places
             for operator in self.operators
             for seed in range(self.seeds)
         ]
 
-    def _hit_faults(self) -> list[tuple[str, Hits]]:
-        """Pair faults with the attempts that they hit; where there is no fault, once."""
+    def _hit_faults(self) -> list[tuple[str, Hits, ReadHits]]:
+        """Join faults with the attempts that they hit; where there is no fault, once."""
         hits: list[Hits] = [h for h in ATTEMPTS_HIT if h in self.attempts_hit]
-        return [(f, h) for f in self.faults for h in (hits if f != "none" else hits[:1])]
+        reads = cast("tuple[ReadHits, ...]", self.reads_hit)
+        pairs = list(product(hits, reads))
+        return [(f, *pair) for f in self.faults for pair in (pairs if f != "none" else pairs[:1])]
 
 
 def run_all(

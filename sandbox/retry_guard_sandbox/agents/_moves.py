@@ -10,9 +10,9 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from retry_guard_sandbox._http import Json
 from retry_guard_sandbox.services import KEY, Tool
 from retry_guard_sandbox.tasks import Step
+from retry_guard_sandbox.world._http import Json
 
 TRIES = 3
 """How often a scripted agent calls a tool for one purpose before it gives up."""
@@ -30,8 +30,11 @@ class ToolCall:
     arguments: Json
 
 
-Moves = Generator[ToolCall, str, None]
-"""An agent on its way: it yields calls and is sent the text of each answer."""
+Message = tuple[ToolCall, ...]
+"""What an agent sends at once: one call or several, or `finish` alone."""
+
+Moves = Generator[Message, tuple[str, ...], None]
+"""An agent on its way: it yields messages and is sent the text of each call's answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +81,20 @@ def follow(sight: Sight, pursue: Pursue) -> Moves:
         if arguments is None:
             results.append(None)
             continue
-        end = yield from pursue(sight, ToolCall(step.tool, arguments))
+        end = yield from _one_by_one(pursue(sight, ToolCall(step.tool, arguments)))
         results.append(end.result)
         if end.status != "done" and worst != "uncertain":
             worst = end.status
-    yield ToolCall("finish", {"status": worst})
+    yield (ToolCall("finish", {"status": worst}),)
+
+
+def _one_by_one(pursuit: Pursuit) -> Generator[Message, tuple[str, ...], Heard]:
+    """Send each call in a message of its own."""
+    try:
+        call = next(pursuit)
+        while True:
+            (answer,) = yield (call,)
+            call = pursuit.send(answer)
+    except StopIteration as end:
+        heard_last: Heard = end.value
+        return heard_last

@@ -2,7 +2,6 @@
 
 from collections.abc import Generator
 
-from retry_guard_sandbox._http import Json
 from retry_guard_sandbox.agents._moves import (
     TRIES,
     Heard,
@@ -13,6 +12,7 @@ from retry_guard_sandbox.agents._moves import (
     follow,
     heard,
 )
+from retry_guard_sandbox.world._http import Json
 
 
 def read_then_retry(sight: Sight) -> Moves:

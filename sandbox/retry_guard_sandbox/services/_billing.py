@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import ClassVar
 
-from retry_guard_sandbox._clock import START
-from retry_guard_sandbox._effects import Effects
-from retry_guard_sandbox._http import Json, Response, refusal
-from retry_guard_sandbox._streams import Streams
 from retry_guard_sandbox.services._service import Execution, Handler, Service, listing
 from retry_guard_sandbox.services._tool import Field, Look, Tool
+from retry_guard_sandbox.world._clock import START
+from retry_guard_sandbox.world._effects import Effects
+from retry_guard_sandbox.world._http import Json, Response, refusal
+from retry_guard_sandbox.world._streams import Streams
 
 _CHARGE = Tool(
     name="charge",

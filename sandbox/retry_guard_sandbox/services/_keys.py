@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from retry_guard_sandbox._http import Request, Response, refusal
+from retry_guard_sandbox.world._http import Request, Response, refusal
 
 
 @dataclass(slots=True)

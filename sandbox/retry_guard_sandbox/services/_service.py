@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from retry_guard_sandbox._effects import Effect, Effects
-from retry_guard_sandbox._http import Json, Request, Response, refusal
-from retry_guard_sandbox._streams import Streams
 from retry_guard_sandbox.services._keys import Keys
 from retry_guard_sandbox.services._tool import Tool
+from retry_guard_sandbox.world._effects import Effect, Effects
+from retry_guard_sandbox.world._http import Json, Request, Response, refusal
+from retry_guard_sandbox.world._streams import Streams
 
 RETENTION = 86_400.0
 """Seconds for which a service remembers a key."""

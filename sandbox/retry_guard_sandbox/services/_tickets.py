@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import ClassVar
 
-from retry_guard_sandbox._clock import START
-from retry_guard_sandbox._effects import Effects
-from retry_guard_sandbox._http import Json, Response, refusal
-from retry_guard_sandbox._streams import Streams
 from retry_guard_sandbox.services._service import Execution, Handler, Service, listing
 from retry_guard_sandbox.services._tool import Field, Look, Tool
+from retry_guard_sandbox.world._clock import START
+from retry_guard_sandbox.world._effects import Effects
+from retry_guard_sandbox.world._http import Json, Response, refusal
+from retry_guard_sandbox.world._streams import Streams
 
 SEARCH_LAG = 30.0
 """Seconds until a new ticket can be found. Longer than a client waits for an answer, so a look

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from retry_guard_sandbox._http import Json
+from retry_guard_sandbox.world._http import Json
 
 KEY = "idempotency_key"
 _KEY_SCHEMA: Json = {

@@ -1,11 +1,11 @@
 """What a task is: what a user says, how a model reads it, and what is right."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from retry_guard_sandbox._effects import Effect, Effects
-from retry_guard_sandbox._http import Json
+from retry_guard_sandbox.world._effects import Effect, Effects
+from retry_guard_sandbox.world._http import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +78,13 @@ class Task:
         if not self.intended:
             msg = f"the task {self.name} intends no write: say what has to happen"
             raise ValueError(msg)
+
+    def wanted(self, times: int) -> "Task":
+        """Return the task as it is where the user wants each write that many times."""
+        if times == 1:
+            return self
+        intended = tuple(replace(one, count=one.count * times) for one in self.intended)
+        return replace(self, intended=intended)
 
     def is_about(self, write: int, tool: str, arguments: Json, effects: Effects) -> bool:
         """Whether a call with these arguments is about that intended write."""

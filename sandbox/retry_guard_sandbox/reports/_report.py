@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from retry_guard_sandbox._rows import Row
-from retry_guard_sandbox._tally import (
+from retry_guard_sandbox.grading._rows import Row
+from retry_guard_sandbox.grading._tally import (
     Change,
     Tally,
     changes,

@@ -8,6 +8,7 @@ from typing import Literal
 Shows = Literal["success", "timeout", "error"]
 Hidden = Literal["executed", "not_executed", "late", "redelivered"]
 Hits = Literal["1", "2", "all"]
+ReadHits = Literal["0", "1", "2", "all"]
 
 ATTEMPTS_HIT: tuple[Hits, ...] = ("1", "2", "all")
 
@@ -42,6 +43,6 @@ FAULTS: Mapping[str, Fault] = MappingProxyType(
 )
 
 
-def hits_attempt(hits: Hits, attempt: int) -> bool:
+def hits_attempt(hits: ReadHits, attempt: int) -> bool:
     """Whether a fault that hits so many attempts hits this one, counted from 1."""
     return hits == "all" or attempt <= int(hits)

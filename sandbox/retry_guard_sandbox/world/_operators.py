@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from retry_guard import Answer
-from retry_guard_sandbox._effects import Effects
-from retry_guard_sandbox._http import Json
-from retry_guard_sandbox._network import Network
+from retry_guard_sandbox.world._effects import Effects
+from retry_guard_sandbox.world._http import Json
+from retry_guard_sandbox.world._network import Network
 
 Operator = Callable[[Network, Effects, str, Json], Answer | None]
 """Answers for a logical action: its tool, and its arguments without the key."""

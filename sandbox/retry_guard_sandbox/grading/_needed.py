@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from retry_guard import Contract, Policy
-from retry_guard_sandbox._effects import Effect
-from retry_guard_sandbox._http import Json
-from retry_guard_sandbox._wire import Seen
+from retry_guard_sandbox.world._effects import Effect
+from retry_guard_sandbox.world._http import Json
+from retry_guard_sandbox.world._wire import Seen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

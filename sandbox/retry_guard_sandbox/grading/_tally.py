@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from retry_guard_sandbox._rows import Row
+from retry_guard_sandbox.grading._rows import Row
 
 Cell = tuple[str, str, str, str, int, str, str]
 """contract, fault, attempts hit, task, write, tool, agent."""

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from retry_guard_sandbox._clock import Event
-from retry_guard_sandbox._http import Request, Response
+from retry_guard_sandbox.world._clock import Event
+from retry_guard_sandbox.world._http import Request, Response
 
 
 @dataclass(slots=True)

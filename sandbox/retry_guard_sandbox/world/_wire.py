@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from retry_guard_sandbox._clock import VirtualClock
-from retry_guard_sandbox._http import APIStatusError, Json, ReadTimeout, Request, Response
-from retry_guard_sandbox._network import Network
 from retry_guard_sandbox.services import KEY
+from retry_guard_sandbox.world._clock import VirtualClock
+from retry_guard_sandbox.world._http import APIStatusError, Json, ReadTimeout, Request, Response
+from retry_guard_sandbox.world._network import Network
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from retry_guard_sandbox._conditions import Escalation
-from retry_guard_sandbox._effects import Effect, Effects
-from retry_guard_sandbox._rows import OutcomeName
-from retry_guard_sandbox._wire import Seen
+from retry_guard_sandbox.conditions import Escalation
+from retry_guard_sandbox.grading._rows import OutcomeName
 from retry_guard_sandbox.services import SERVICES
 from retry_guard_sandbox.tasks import Task
+from retry_guard_sandbox.world._effects import Effect, Effects
+from retry_guard_sandbox.world._wire import Seen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,9 +32,15 @@ def grade(
     effects: Effects,
     seen: Sequence[Seen],
     escalations: Sequence[Escalation],
+    *,
     ended: float,
+    times: int = 1,
 ) -> list[Grade]:
-    """Return the grade of each intended write, and of each tool that made effects unasked."""
+    """Return the grade of each intended write, and of each tool that made effects unasked.
+
+    `ended`: when the episode did. `times`: how often the user wanted each write.
+    """
+    task = task.wanted(times)
     owners = [_owner(task, effects, exchange) for exchange in seen]
     grades = [
         _grade(task, write, effects, escalations, _course(write, seen, owners, ended))

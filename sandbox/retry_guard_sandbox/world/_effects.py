@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from retry_guard_sandbox._http import Json
+from retry_guard_sandbox.world._http import Json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

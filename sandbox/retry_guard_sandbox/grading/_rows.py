@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Literal, cast
 
 from retry_guard import GuardError
-from retry_guard_sandbox._http import Json
+from retry_guard_sandbox.world._http import Json
 
 OutcomeName = Literal["exactly_once", "duplicate", "omission", "divergent", "error"]
 
@@ -20,7 +20,8 @@ class Row:
     """What became of one intended write.
 
     `write`: which one of the task, counted from 0; -1: of a tool that the task does not intend.
-    `attempts_hit`: how many attempts the fault hits. `hidden`: what it does to each of them.
+    `attempts_hit`, `reads_hit`: how many attempts at a write and at a read the fault hits.
+    `hidden`: what it does to each of them.
     `harness`: the harness fault. `effects`, `intended`: counts, from the ledger of effects and
     from the task. `executed_sends`: how many sends of the client had an effect; more effects
     than that were made by deliveries of one send. `escalated`: handed over to a person, or left
@@ -36,6 +37,7 @@ class Row:
     tool: str
     fault: str
     attempts_hit: str
+    reads_hit: str
     hidden: str
     contract: str
     agent: str

@@ -1,64 +1,35 @@
-"""The arms: what stands between an agent's call and the wire.
-
-All take the same code path; in `no_guard` the guard passes everything through.
-"""
+"""The arms with and without the guard: one code path; in `no_guard` it passes everything on."""
 
 import json
 import logging
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
-from types import MappingProxyType
-from typing import Any, Literal, Protocol, assert_never
+from typing import Any, Literal, assert_never
 
 from retry_guard import Answer, Done, Guard, NotExecuted, Outcome, Policy, Unresolved
 from retry_guard_ledgers import Ledger, MemoryLedger
 from retry_guard_outcomes import classify
-from retry_guard_sandbox._http import APIStatusError, Json, ReadTimeout
-from retry_guard_sandbox._needed import Moment, needed
-from retry_guard_sandbox._operators import Operator
-from retry_guard_sandbox._world import World
 from retry_guard_sandbox.agents import ToolCall
+from retry_guard_sandbox.conditions._caller import TENANT, Asked, Escalation, Setting, failure
+from retry_guard_sandbox.grading._needed import Moment, needed
 from retry_guard_sandbox.services import KEY
-
-TENANT, TURN = "tenant-1", "turn-1"
-
-
-@dataclass(frozen=True, slots=True)
-class Escalation:
-    """A write was handed over to a person, or left to one. `needed`: nothing else could tell."""
-
-    tool: str
-    arguments: Json
-    needed: bool
-
-
-class Caller(Protocol):
-    """Carries out the calls of one agent. `escalations`: what it handed over, in order."""
-
-    escalations: list[Escalation]
-
-    def call(self, call: ToolCall) -> str:
-        """Return the text of the answer, as a model would see it."""
-        ...
-
-
-Condition = Callable[[World, Operator], Caller]
+from retry_guard_sandbox.world._http import APIStatusError, Json, ReadTimeout
 
 
 class GuardedCaller:
     """Makes every call through `retry_guard.Guard`, whose mode is what tells the arms apart."""
 
-    def __init__(self, world: World, operator: Operator, *, mode: Literal["guard", "off"]) -> None:
-        """A guard with a ledger of its own, on the world's clock."""
-        self.escalations: list[Escalation] = []
-        self._world, self._operator = world, operator
+    def __init__(self, setting: Setting, *, mode: Literal["guard", "off"]) -> None:
+        """A guard on the world's clock, with the ledger that is kept."""
+        self._setting, self._world = setting, setting.world
+        world = self._world
+        if "ledger" not in setting.kept:
+            setting.kept["ledger"] = _ledger()
         self._policy = Policy()
         self._calls = 0
         self._current = ToolCall("", {})
         self._began, self._first = 0.0, 0
         self._guard = Guard(
-            _ledger(),
+            setting.kept["ledger"],
             world.variant.contracts.values(),
             classify=classify,
             read=world.wire.call,
@@ -69,8 +40,9 @@ class GuardedCaller:
             secret=world.streams.secret("guard"),
         )
 
-    def call(self, call: ToolCall) -> str:
+    def call(self, asked: Asked) -> str:
         """Make the call; an error becomes text, as a scaffold makes it."""
+        call = asked.call
         plain = {name: value for name, value in call.arguments.items() if name != KEY}
         self._calls += 1
         self._current = ToolCall(call.tool, plain)
@@ -82,11 +54,12 @@ class GuardedCaller:
                 call.arguments,
                 send=send,
                 scope=TENANT,
-                turn=TURN,
-                call_id=f"call_{self._calls}",
+                turn=asked.turn,
+                call_id=asked.call_id,
+                ordinal=asked.ordinal,
             )
         except (APIStatusError, ReadTimeout) as error:
-            return _failure(str(error))
+            return failure(str(error))
         return self._text(outcome)
 
     def _send(self, tool: str, arguments: dict[str, Any], _extra: dict[str, str]) -> Json:
@@ -97,19 +70,19 @@ class GuardedCaller:
             case Done(value):
                 return json.dumps(value)
             case NotExecuted(error):
-                return _failure(str(error))
+                return failure(str(error))
             case Unresolved(action, reason, text=text):
                 if reason != "abandoned":
                     self._note()
                 # The record's id is random; a model gets the ordinal of the call instead.
-                return _failure(text.replace(action, f"action-{self._calls}"))
+                return failure(text.replace(action, f"action-{self._calls}"))
             case _:
                 assert_never(outcome)
 
     def _ask(self, _unresolved: Unresolved) -> Answer | None:
         self._note()
         world, call = self._world, self._current
-        return self._operator(world.network, world.effects, call.tool, call.arguments)
+        return self._setting.operator(world.network, world.effects, call.tool, call.arguments)
 
     def _note(self) -> None:
         world, call = self._world, self._current
@@ -123,7 +96,7 @@ class GuardedCaller:
             made=world.effects.of(call.tool, call.arguments),
         )
         was_needed = needed(world.variant.contracts[call.tool], self._policy, moment)
-        self.escalations.append(Escalation(call.tool, call.arguments, was_needed))
+        self._setting.escalations.append(Escalation(call.tool, call.arguments, was_needed))
 
 
 def _ledger() -> Ledger:
@@ -134,15 +107,3 @@ def _ledger() -> Ledger:
         return MemoryLedger()
     finally:
         log.disabled = before
-
-
-def _failure(message: str) -> str:
-    return json.dumps({"error": message})
-
-
-CONDITIONS: Mapping[str, Condition] = MappingProxyType(
-    {
-        "no_guard": partial(GuardedCaller, mode="off"),
-        "guard": partial(GuardedCaller, mode="guard"),
-    }
-)

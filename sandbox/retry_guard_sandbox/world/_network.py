@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from functools import partial
 from typing import assert_never
 
-from retry_guard_sandbox._clock import VirtualClock
-from retry_guard_sandbox._exchange import Exchange
-from retry_guard_sandbox._faults import FAULTS, Fault, Hits, hits_attempt
-from retry_guard_sandbox._http import Json, ReadTimeout, Request, Response, refusal
-from retry_guard_sandbox._streams import Streams
 from retry_guard_sandbox.services import TOOLS, Delivery, Service
+from retry_guard_sandbox.world._clock import VirtualClock
+from retry_guard_sandbox.world._exchange import Exchange
+from retry_guard_sandbox.world._faults import FAULTS, Fault, Hits, ReadHits, hits_attempt
+from retry_guard_sandbox.world._http import Json, ReadTimeout, Request, Response, refusal
+from retry_guard_sandbox.world._streams import Streams
 
 CLIENT_TIMEOUT = 10.0
 """Seconds that the client waits for a response: a first send and four more fit into 60 s."""
@@ -45,11 +45,13 @@ class Network:
         streams: Streams,
         fault: Fault = _PASS,
         hits: Hits = "1",
+        reads_hit: ReadHits = "0",
     ) -> None:
-        """`services`: by tool. `fault` hits the first attempts of each write, as `hits` says."""
+        """`services`: by tool. `hits`, `reads_hit`: which attempts at each write and read fail."""
         self._services, self._clock, self._streams = services, clock, streams
         self._fault = fault
         self._hits: Hits = hits
+        self._reads_hit: ReadHits = reads_hit
         self._sends = 0
         self._attempts: Counter[str] = Counter()
         self._flying: list[Exchange] = []
@@ -110,10 +112,10 @@ class Network:
         return exchange
 
     def _fault_of(self, exchange: Exchange) -> Fault:
-        if TOOLS[exchange.request.tool].effect == "read":
-            return _PASS
+        is_read = TOOLS[exchange.request.tool].effect == "read"
+        hits = self._reads_hit if is_read else self._hits
         self._attempts[exchange.action] += 1
-        return self._fault if hits_attempt(self._hits, self._attempts[exchange.action]) else _PASS
+        return self._fault if hits_attempt(hits, self._attempts[exchange.action]) else _PASS
 
     def _arrivals(self, exchange: Exchange, fault: Fault) -> tuple[float, ...]:
         """Seconds after the send at which copies of the request arrive."""

@@ -1,0 +1,1 @@
+"""Grading: what became of each intended write, counted from effects and from nothing else."""

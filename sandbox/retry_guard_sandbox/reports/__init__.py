@@ -1,0 +1,1 @@
+"""Reports: the same rows as a table, as a page, as JUnit."""
