@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retry_guard import Done, Guard, UsageError
-from retry_guard._records import changed
 from retry_guard_contracts import Contract, canonical, identify, make_key
 from retry_guard_core import Now, Record
-from retry_guard_ledgers import MemoryLedger
+from retry_guard_ledgers import MemoryLedger, changed
 from retry_guard_outcomes import Unknown, classify
 
 RECORD = Record(tool="t", turn=None, content=b"c", owner="o", claimed=1.0, lease=2.0, sends=(1.0,))

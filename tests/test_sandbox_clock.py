@@ -39,15 +39,6 @@ def _later(clock: VirtualClock, happened: list[float]) -> None:
     clock.at(clock.time + 7, lambda: happened.append(clock.time))
 
 
-def test_a_cancelled_event_does_not_happen() -> None:
-    clock, happened = VirtualClock(), list[str]()
-    event = clock.at(START + 1, lambda: happened.append("cancelled"))
-    clock.at(START + 2, lambda: happened.append("kept"))
-    event.cancelled = True
-    clock.settle()
-    assert happened == ["kept"]
-
-
 def test_the_clock_stops_at_the_event_that_was_waited_for() -> None:
     clock, happened = VirtualClock(), list[str]()
     clock.at(START + 1, lambda: happened.append("response"))
@@ -70,9 +61,9 @@ def test_no_draw_depends_on_the_draws_before_it(purposes: list[str], ordinal: in
     fresh, used = Streams(7, "task"), Streams(7, "task")
     for purpose in purposes:
         used.token(purpose, ordinal)
-        used.between(0, 1, purpose, ordinal)
+        used.shares(3, purpose, ordinal)
     assert used.token("id", ordinal) == fresh.token("id", ordinal)
-    assert used.between(2, 9, "late", ordinal) == fresh.between(2, 9, "late", ordinal)
+    assert used.shares(2, "late", ordinal) == fresh.shares(2, "late", ordinal)
 
 
 def test_seed_purpose_and_ordinals_each_change_a_draw() -> None:
@@ -90,7 +81,9 @@ def test_seed_purpose_and_ordinals_each_change_a_draw() -> None:
 
 @given(seed=st.integers(), ordinal=st.integers(0, 1000))
 def test_a_draw_stays_within_its_bounds(seed: int, ordinal: int) -> None:
-    assert 11.0 <= Streams(seed).between(11.0, 45.0, "late", ordinal) < 45.0
+    shares = Streams(seed).shares(8, "late", ordinal)
+    assert len(set(shares)) == 8
+    assert all(0.0 <= share < 1.0 for share in shares)
 
 
 def test_draws_are_the_same_in_a_process_with_another_hash_seed() -> None:

@@ -1,179 +1,229 @@
-"""The services: keys as in production, reads with their stated lag, effects that are recorded."""
+"""The services: what each write and read does, and that nothing but writes has effects."""
+
+from typing import cast, get_args
 
 import pytest
+from hypothesis import given, strategies as st
 
-from retry_guard_sandbox.services import SEARCH_LAG, SERVICES, TOOLS, Delivery, Service
-from retry_guard_sandbox.services._service import RETENTION
+from retry_guard_sandbox.services import KEY, SERVICES, TOOLS, Alike, Field, normal
 from retry_guard_sandbox.world._clock import START
-from retry_guard_sandbox.world._effects import Effects
-from retry_guard_sandbox.world._http import Json, Request, Response
-from retry_guard_sandbox.world._streams import Streams
+from retry_guard_sandbox.world._http import Json, Request
+from sandbox_sites import CALLS, HOME, IDEMPOTENT, SHOWN, SINGLE, WRITES, Site, changed
 
-CHARGE: Json = {"customer": "cus_x", "amount": 500, "currency": "eur", "description": "d"}
-ARGUMENTS: dict[str, Json] = {
-    "charge": CHARGE,
-    "refund": {"charge": "ch_1001", "amount": 500, "reason": "r"},
-    "create_ticket": {"project": "p", "title": "t", "body": "b"},
-    "add_comment": {"ticket": "TCK-101", "text": "c"},
-}
-every_write = pytest.mark.parametrize("tool", sorted(ARGUMENTS))
+every_write = pytest.mark.parametrize("tool", WRITES)
+every_idempotent = pytest.mark.parametrize("tool", IDEMPOTENT)
 
 
-class Site:
-    """One service, asked directly: no network, no faults."""
-
-    def __init__(self, tool: str) -> None:
-        self.effects = Effects()
-        streams = Streams(1)
-        services = [service(self.effects, streams) for service in SERVICES.values()]
-        self.service: Service = next(s for s in services if tool in {t.name for t in s.tools})
-        self.sends = 0
-
-    def ask(self, request: Request, at: float = 0.0) -> Response:
-        """Let a request arrive, and run at once."""
-        self.sends += 1
-        answer = self.service.receive(request, START + at)
-        if answer is not None:
-            return answer
-        return self.service.execute(request, Delivery(self.sends), START + at)
-
-    def listed(self, tool: str, at: float = 0.0) -> list[Json]:
-        """Read what shows the effects of a write."""
-        look = TOOLS[tool].look
-        assert look is not None
-        given = {name: ARGUMENTS[tool][source] for name, source in look.arguments.items()}
-        answer = self.ask(Request(look.tool, given), at)
-        assert answer.body["has_more"] is False
-        return [i for i in answer.body[look.items] if ARGUMENTS[tool].items() <= i.items()]
+def test_these_are_the_services_and_their_writes() -> None:
+    writes = {
+        name: {tool.name for tool in service.tools if tool.effect == "write"}
+        for name, service in SERVICES.items()
+    }
+    assert writes == {
+        "social": {"create_post", "send_dm"},
+        "billing": {"charge", "refund"},
+        "tickets": {"create_ticket", "add_comment"},
+        "mail": {"send_email", "send_bulk"},
+        "database": {"insert_row", "bulk_insert"},
+        "deploy": {"trigger_deploy"},
+    }
+    assert [name for name in WRITES if TOOLS[name].keyed] == ["charge", "refund"]
+    assert [name for name in WRITES if TOOLS[name].look is None] == ["send_dm"]
+    assert [name for name in WRITES if TOOLS[name].bound is not None] == ["trigger_deploy"]
+    assert {HOME[name] for name in IDEMPOTENT} == set(SERVICES)
+    assert set(CALLS) == {*WRITES, *IDEMPOTENT}
 
 
-def test_these_are_all_the_writes() -> None:
-    assert {name for name, tool in TOOLS.items() if tool.effect == "write"} == set(ARGUMENTS)
-
-
-@every_write
+@pytest.mark.parametrize("tool", SINGLE)
 def test_a_write_without_a_key_runs_each_time(tool: str) -> None:
     site = Site(tool)
-    first, second = (site.ask(Request(tool, ARGUMENTS[tool])) for _ in range(2))
-    made = site.effects.of(tool, ARGUMENTS[tool])
-    assert [effect.id for effect in made] == [first.body["id"], second.body["id"]]
+    first, second = site.write(), site.write()
+    assert [effect.id for effect in site.made()] == [first.body["id"], second.body["id"]]
     assert first.body["id"] != second.body["id"]
 
 
-@every_write
-def test_a_repeat_with_the_key_gets_the_stored_response_and_runs_nothing(tool: str) -> None:
-    site = Site(tool)
-    first, second = (site.ask(Request(tool, ARGUMENTS[tool], "k")) for _ in range(2))
-    assert second == first
-    assert len(site.effects.of(tool)) == 1
-
-
-@every_write
-def test_another_parameter_under_the_key_is_refused_and_named(tool: str) -> None:
-    site = Site(tool)
-    site.ask(Request(tool, ARGUMENTS[tool], "k"))
-    for name, value in ARGUMENTS[tool].items():
-        changed = {**ARGUMENTS[tool], name: value + 1 if isinstance(value, int) else value + "!"}
-        answer = site.ask(Request(tool, changed, "k"))
-        assert (answer.status_code, answer.body["error"]["param"]) == (422, name)
-    assert len(site.effects.of(tool)) == 1
-
-
-def test_the_key_of_one_tool_is_refused_at_another() -> None:
-    site = Site("charge")
-    site.ask(Request("charge", CHARGE, "k"))
-    answer = site.ask(Request("refund", ARGUMENTS["refund"], "k"))
-    assert (answer.status_code, answer.body["error"]["param"]) == (422, "tool")
-
-
-@every_write
-def test_a_repeat_while_the_first_runs_is_told_so_and_runs_nothing(tool: str) -> None:
-    site, request = Site(tool), Request(tool, ARGUMENTS[tool], "k")
-    assert site.service.receive(request, START) is None
-    again = site.service.receive(Request(tool, ARGUMENTS[tool], "k"), START)
-    assert again is not None
-    assert again.status_code == 409
-    site.service.execute(request, Delivery(1), START)
-    assert site.ask(Request(tool, ARGUMENTS[tool], "k")).ok
-    assert len(site.effects.of(tool)) == 1
-
-
-@every_write
-@pytest.mark.parametrize(("after", "effects"), [(RETENTION - 1, 1), (RETENTION, 2)])
-def test_a_key_is_remembered_for_its_retention_and_no_longer(
-    tool: str, after: float, effects: int
-) -> None:
-    site = Site(tool)
-    site.ask(Request(tool, ARGUMENTS[tool], "k"))
-    site.ask(Request(tool, ARGUMENTS[tool], "k"), after)
-    assert len(site.effects.of(tool)) == effects
-
-
-def test_a_request_that_failed_leaves_its_key_free() -> None:
-    site = Site("refund")
-    wrong: Json = {"charge": "ch_none", "amount": 1, "reason": "r"}
-    assert site.ask(Request("refund", wrong, "k")).status_code == 404
-    assert site.ask(Request("refund", ARGUMENTS["refund"], "k")).ok
-
-
-def test_stopping_a_running_request_frees_its_key_and_no_other() -> None:
-    site, done, running = (
-        Site("charge"),
-        Request("charge", CHARGE, "a"),
-        Request("charge", CHARGE, "b"),
-    )
-    site.ask(done)
-    assert site.service.receive(running, START) is None
-    site.service.abort(running)
-    site.service.abort(done)
-    assert site.service.receive(Request("charge", CHARGE, "b"), START) is None
-    assert site.ask(Request("charge", CHARGE, "a")).ok
-    assert len(site.effects.of("charge")) == 1
-
-
-@every_write
+@pytest.mark.parametrize("tool", [name for name in SINGLE if name in SHOWN])
 def test_a_read_shows_an_effect_as_the_write_answered_it(tool: str) -> None:
     site = Site(tool)
-    answer = site.ask(Request(tool, ARGUMENTS[tool]))
-    assert site.listed(tool, at=SEARCH_LAG) == [answer.body]
+    answer = site.write()
+    assert answer.body in site.listed(at=TOOLS[tool].lag)
     assert answer.body["created"] == START
+    assert site.made()[0].item == answer.body
 
 
-def test_only_the_search_lags_and_it_does_by_its_stated_time() -> None:
-    for tool, arguments in ARGUMENTS.items():
-        site = Site(tool)
-        site.ask(Request(tool, arguments))
-        lag = SEARCH_LAG if tool == "create_ticket" else 0.0
-        assert len(site.listed(tool, at=lag)) == 1
-        assert lag == 0 or site.listed(tool, at=lag - 0.001) == []
+def test_a_direct_message_is_shown_by_no_read() -> None:
+    site = Site("send_dm")
+    text = site.write().body["text"]
+    for tool in SERVICES["social"].tools:
+        if tool.effect == "read":
+            answer = site.ask(Request(tool.name, {"account": "acme"}), at=1e6)
+            assert text not in str(answer.body)
+
+
+@every_idempotent
+def test_an_idempotent_write_has_one_effect_and_answers_the_same_each_time(tool: str) -> None:
+    site = Site(tool)
+    assert site.write() == site.write() == site.write(at=9.0)
+    assert len(site.made()) == 1
+
+
+@every_idempotent
+def test_an_idempotent_write_counts_again_once_another_came_between(tool: str) -> None:
+    site, last = Site(tool), list(CALLS[tool])[-1]
+    other = {**CALLS[tool], last: changed(CALLS[tool][last])}
+    site.write()
+    site.ask(Request(tool, other))
+    site.write()
+    assert len(site.made()) == 2
+
+
+@every_idempotent
+def test_a_read_shows_what_an_idempotent_write_set_last(tool: str) -> None:
+    reads = {
+        "set_bio": ("get_profile", {"account": "acme"}),
+        "set_billing_email": ("get_customer", {"customer": "cus_ada"}),
+        "set_status": ("get_ticket", {"ticket": "TCK-101"}),
+        "mark_read": ("list_inbox", {"sender": "kim@example.com"}),
+        "put_setting": ("get_setting", {"table": "invoices", "setting": "currency"}),
+        "set_flag": ("get_flag", {"service": "shop", "flag": "new-basket"}),
+    }
+    read, arguments = reads[tool]
+    site, (*_, value) = Site(tool), CALLS[tool].values()
+    before = site.ask(Request(read, arguments)).body
+    site.write()
+    after = site.ask(Request(read, arguments)).body
+    assert f"'{value}'" not in str(before)
+    assert f"'{value}'" in str(after)
 
 
 def test_no_more_is_refunded_than_was_charged() -> None:
     site = Site("refund")
-    sums = [site.ask(Request("refund", {**ARGUMENTS["refund"], "amount": 7000})) for _ in range(2)]
-    assert [answer.status_code for answer in sums] == [200, 400]
+    sums = [site.ask(Request("refund", {**CALLS["refund"], "amount": 7000})) for _ in range(2)]
+    assert [answer.status_code for answer in sums] == [201, 400]
     assert len(site.effects.of("refund")) == 1
 
 
-@every_write
-def test_arguments_that_do_not_fit_the_schema_are_refused(tool: str) -> None:
-    given = ARGUMENTS[tool]
-    first, *rest = given
-    for spoiled in (
-        {**given, "surprise": 1},
-        {name: given[name] for name in rest},
-        {**given, first: ["a list"]},
-        {**given, first: True},
-    ):
-        site = Site(tool)
-        assert site.ask(Request(tool, spoiled)).status_code == 400
-        assert site.effects.of(tool) == []
+@pytest.mark.parametrize(
+    ("tool", "name"),
+    [
+        ("refund", "charge"),
+        ("add_comment", "ticket"),
+        ("set_status", "ticket"),
+        ("mark_read", "mail"),
+    ],
+)
+def test_what_does_not_exist_is_not_found(tool: str, name: str) -> None:
+    site = Site(tool)
+    answer = site.ask(Request(tool, {**CALLS[tool], name: "none"}))
+    assert (answer.status_code, answer.body["error"]["param"]) == (404, name)
+    assert site.effects.of(tool) == []
+
+
+@pytest.mark.parametrize("tool", sorted(CALLS))
+def test_arguments_that_do_not_fit_the_schema_are_refused_and_named(tool: str) -> None:
+    given = CALLS[tool]
+    for name, value in given.items():
+        rest = {other: given[other] for other in given if other != name}
+        for spoiled in (rest, *({**given, name: wrong} for wrong in _unfit(value))):
+            site = Site(tool)
+            answer = site.ask(Request(tool, spoiled))
+            assert (answer.status_code, answer.body["error"]["param"]) == (400, name)
+            assert site.effects.of(tool) == []
+    answer = Site(tool).ask(Request(tool, {**given, "surprise": 1}))
+    assert (answer.status_code, answer.body["error"]["param"]) == (400, "surprise")
+
+
+def _unfit(value: object) -> list[object]:
+    """Return values of other types, or of other parts."""
+    wrong: list[object] = [None, True, 1.5, [], {}, [[]]]
+    if isinstance(value, str):
+        return [*wrong, 1, ["a list"]]
+    if isinstance(value, list):
+        first, *rest = cast("list[object]", value)
+        return [*wrong, "text", *([other, *rest] for other in _unfit(first))]
+    if isinstance(value, dict):
+        held = cast("Json", value)
+        first_name, *names = held
+        less = {name: held[name] for name in names}
+        return [*wrong, "text", less, {**held, "more": "x"}, {**held, first_name: 1}]
+    return [*wrong, "text"]
+
+
+def test_a_recipient_stands_in_a_bulk_mail_once() -> None:
+    twice = {**CALLS["send_bulk"], "recipients": ["a@example.com", "a@example.com"]}
+    assert Site("send_bulk").ask(Request("send_bulk", twice)).status_code == 400
 
 
 @pytest.mark.parametrize("name", sorted(SERVICES))
 def test_a_service_starts_anew_each_time(name: str) -> None:
     for tool in (t.name for t in SERVICES[name].tools if t.effect == "write"):
-        Site(tool).ask(Request(tool, ARGUMENTS[tool], "k"))
+        Site(tool).write("k")
         fresh = Site(tool)
         assert fresh.effects.of(tool) == []
-        assert fresh.listed(tool, at=SEARCH_LAG) == []
+        assert tool not in SHOWN or not any(fresh.shown(at=1e6))
+        assert fresh.write("k").ok
+        assert fresh.made()
+
+
+@pytest.mark.parametrize("name", sorted(SERVICES))
+def test_reads_and_refused_writes_have_no_effect(name: str) -> None:
+    for tool in SERVICES[name].tools:
+        if tool.effect == "read":
+            site = Site(tool.name)
+            given = dict.fromkeys(tool.fields, "x")
+            assert site.ask(Request(tool.name, given)).status_code in (200, 404)
+            assert all(site.effects.of(other.name) == [] for other in SERVICES[name].tools)
+
+
+def test_the_schema_of_a_tool_says_all_that_it_takes() -> None:
+    schema = TOOLS["bulk_insert"].parameters
+    assert schema["required"] == ["table", "rows"]
+    rows: Json = schema["properties"]["rows"]
+    assert (rows["type"], rows["minItems"]) == ("array", 1)
+    assert rows["items"]["required"] == ["customer", "total", "due"]
+    assert rows["items"]["additionalProperties"] is False
+    assert TOOLS["send_bulk"].parameters["properties"]["recipients"]["uniqueItems"] is True
+    assert KEY in TOOLS["charge"].parameters["properties"]
+    assert KEY not in schema["properties"]
+
+
+@pytest.mark.parametrize(
+    ("field", "one", "other", "same"),
+    [
+        (Field(), "Caf\u00e9", "Cafe\u0301", True),
+        (Field(), "a", "A", False),
+        (Field(alike="text"), " a\n b", "a b", True),
+        (Field(alike="text"), "a", "A", False),
+        (Field(alike="fold"), "A\u200b \uff22", "a b", True),
+        (Field(alike="fold"), "ab", "a b", False),
+        (Field(alike="number"), "129.90", "129.9", True),
+        (Field(alike="number"), "129.90", "129.09", False),
+        (Field(alike="number", type="integer"), 1900, 1900.0, True),
+        (Field(alike="number"), "twelve", "12", False),
+        (Field(alike="time"), "2030-01-01T10:00:00+01:00", "2030-01-01T09:00:00Z", True),
+        (Field(alike="time"), "2030-01-01T10:00:00", "2030-01-01T10:00:00Z", False),
+        (Field(alike="time"), "noon", "noon", True),
+        (Field(alike="set", type="array", each=Field()), ["b", "a"], ["a", "b"], True),
+        (Field(type="array", each=Field()), ["b", "a"], ["a", "b"], False),
+        (Field(type="object", fields={"a": Field(alike="fold")}), {"a": "X"}, {"a": "x"}, True),
+        (Field(type="object", fields={"a": Field()}), {"a": "X"}, {"b": "X"}, False),
+    ],
+)
+def test_which_spellings_say_the_same(field: Field, one: object, other: object, same: bool) -> None:
+    assert field.same(one, other) == field.same(other, one) == same
+
+
+@given(st.sampled_from(get_args(Alike)), st.text(max_size=12))
+def test_what_says_the_same_as_itself_also_does_so_normalised(kind: Alike, text: str) -> None:
+    field = Field(alike=kind)
+    assert field.same(text, normal(kind, text))
+
+
+@every_write
+def test_every_spelling_of_an_action_has_its_name_and_no_other_action_has(tool: str) -> None:
+    kind, calls = TOOLS[tool], CALLS[tool]
+    names = {kind.action(calls)}
+    for name, value in calls.items():
+        names.add(kind.action({**calls, name: changed(value)}))
+    assert len(names) == len(calls) + 1
+    assert kind.action(dict(reversed(calls.items()))) == kind.action(calls)

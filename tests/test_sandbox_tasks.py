@@ -1,41 +1,78 @@
-"""Tasks, agents and grading: what is right is said by the task and counted in the ledger."""
+"""Tasks: each can be done, each can fail, and what is right is counted in the ledger."""
 
-import json
 from collections import Counter
-from itertools import product
+from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
+from retry_guard_contracts import identify
 from retry_guard_sandbox import Row, Spec, run
 from retry_guard_sandbox.agents import AGENTS, Moves, Sight, ToolCall
-from retry_guard_sandbox.grading._grading import grade
-from retry_guard_sandbox.services import KEY, SERVICES, TOOLS
-from retry_guard_sandbox.tasks import TASKS, Intended, Made, Step, Task
-from retry_guard_sandbox.world._effects import Effect, Effects
+from retry_guard_sandbox.grading._grading import Grade, grade
+from retry_guard_sandbox.services import SERVICES, TOOLS
+from retry_guard_sandbox.tasks import TASKS, Intended, Ref, Step, Task
 from retry_guard_sandbox.world._http import Json
+from retry_guard_sandbox.world._streams import Streams
 from retry_guard_sandbox.world._variants import VARIANTS, variant
+from retry_guard_sandbox.world._world import World, build
+from sandbox_sites import HOME, WRITES
 
-WRITES = {name for name, tool in TOOLS.items() if tool.effect == "write"}
-CHARGE: Json = {"customer": "c", "amount": 1, "currency": "eur", "description": "d"}
-TASK = Task(
-    name="test",
-    service="billing",
-    prompt="Charge c, then refund it.",
-    steps=(Step("charge", CHARGE),),
-    intended=(
-        Intended(tool="charge", identity={"customer": "c"}, content=CHARGE),
-        Intended(tool="refund", identity={"charge": Made(0)}),
-    ),
-)
-OK = '{"id": "ch_1"}'
-LOST = '{"error": "no response within 10 s"}'
+every_task = pytest.mark.parametrize("task", sorted(TASKS))
+STEPS = [(t, s) for t in sorted(TASKS) for s in range(len(TASKS[t].steps))]
+WRITE_STEPS = [(t, s) for t, s in STEPS if TOOLS[TASKS[t].steps[s].tool].effect == "write"]
+every_write_step = pytest.mark.parametrize(("task", "step"), WRITE_STEPS)
+
+
+def play(task: Task, steps: Sequence[Step] | None = None) -> tuple[World, list[Json]]:
+    """Do the steps in a world without faults; return it, and the arguments of each step."""
+    world = build(task.service, "native", "none", Streams(0, task.name))
+    results, sent = list[Json | None](), list[Json]()
+    for step in task.steps if steps is None else steps:
+        arguments = step.filled(results)
+        assert arguments is not None
+        sent.append(arguments)
+        results.append(world.wire.call(step.tool, arguments))
+    return world, sent
+
+
+def grades(task: Task, world: World) -> list[Grade]:
+    """Grade what happened in a world by a task."""
+    return grade(task, world.effects, world.wire.seen, [], ended=world.clock.time)
+
+
+def outcomes(task: Task, world: World) -> list[str]:
+    """Return the outcome of each write, and of what is no part of the task."""
+    return [one.outcome for one in grades(task, world)]
+
+
+def test_there_are_four_tasks_or_more_for_each_service_of_one_step_and_of_several() -> None:
+    assert len(TASKS) >= 24
+    for name in SERVICES:
+        steps = [len(task.steps) for task in TASKS.values() if task.service == name]
+        assert len(steps) >= 4
+        assert min(steps) == 1
+        assert max(steps) > 1
 
 
 def test_every_write_has_a_task_of_one_step_and_one_of_several() -> None:
     single, several = Counter[str](), Counter[str]()
     for task in TASKS.values():
         (single if len(task.steps) == 1 else several).update({i.tool for i in task.intended})
-    assert set(single) == set(several) == WRITES
+    assert set(single) == set(WRITES)
+    assert set(several) == {name for name, tool in TOOLS.items() if tool.effect != "read"}
+
+
+def test_some_tasks_read_first_and_some_use_what_a_write_has_made() -> None:
+    sources = [
+        TOOLS[task.steps[value.step].tool].effect
+        for task in TASKS.values()
+        for step in task.steps
+        for value in step.arguments.values()
+        if isinstance(value, Ref)
+    ]
+    assert Counter(sources)["read"] >= 4
+    assert Counter(sources)["write"] >= 3
 
 
 def test_a_task_without_a_check_is_refused() -> None:
@@ -43,15 +80,190 @@ def test_a_task_without_a_check_is_refused() -> None:
         Task(name="vain", service="billing", prompt="", steps=(), intended=())
 
 
-@pytest.mark.parametrize("task", sorted(TASKS))
-def test_without_a_fault_every_agent_does_every_task_exactly_once(task: str) -> None:
-    for contract, agent, condition in product(VARIANTS, AGENTS, ("no_guard", "guard")):
+@every_task
+def test_the_reference_solution_does_a_task_exactly_once(task: str) -> None:
+    world, _ = play(TASKS[task])
+    assert set(outcomes(TASKS[task], world)) == {"exactly_once"}
+    assert sum(one.effects for one in grades(TASKS[task], world)) == sum(
+        len(world.effects.of(tool)) for tool in TOOLS
+    )
+
+
+@every_task
+def test_a_task_left_undone_is_an_omission_of_each_write(task: str) -> None:
+    world, _ = play(TASKS[task], ())
+    assert set(outcomes(TASKS[task], world)) == {"omission"}
+
+
+@pytest.mark.parametrize(("task", "step"), STEPS)
+def test_each_step_done_twice_is_a_duplicate_unless_a_repeat_is_harmless(
+    task: str, step: int
+) -> None:
+    whole = TASKS[task]
+    world, _ = play(whole, (*whole.steps, whole.steps[step]))
+    tool = TOOLS[whole.steps[step].tool]
+    items = len(tool.parts(dict(whole.steps[step].arguments)))
+    twice = items if tool.effect == "write" else 0
+    assert Counter(outcomes(whole, world))["duplicate"] == twice
+
+
+@every_write_step
+def test_every_write_has_other_words_and_a_twin(task: str, step: int) -> None:
+    call = TASKS[task].steps[step]
+    assert call.reworded
+    assert call.twin
+    _, sent = play(TASKS[task])
+    worded = TASKS[task].reworded(call.tool, sent[step])
+    twin = TASKS[task].twin(call.tool, sent[step])
+    assert worded not in (None, sent[step])
+    assert twin not in (None, sent[step])
+    for arguments in (worded, twin):
+        assert TOOLS[call.tool].fault_in(arguments or {}) is None
+
+
+@every_write_step
+@pytest.mark.parametrize("contract", VARIANTS)
+def test_other_words_are_the_same_action_by_the_contract_and_a_twin_is_not(
+    task: str, step: int, contract: str
+) -> None:
+    call, (_, sent) = TASKS[task].steps[step], play(TASKS[task])
+    said = variant(contract, TASKS[task].service).contracts[call.tool]
+
+    def identity(arguments: Json | None) -> bytes:
+        return identify(said, arguments or {}, scope="s", secret=b"0" * 32).identity
+
+    assert identity(TASKS[task].reworded(call.tool, sent[step])) == identity(sent[step])
+    assert identity(TASKS[task].twin(call.tool, sent[step])) != identity(sent[step])
+
+
+@every_write_step
+def test_the_task_knows_its_calls_again_in_other_words_and_no_others(task: str, step: int) -> None:
+    whole, (_, sent) = TASKS[task], play(TASKS[task])
+    tool = whole.steps[step].tool
+    worded = whole.reworded(tool, sent[step]) or {}
+    assert whole.reworded(tool, worded) == worded
+    assert TOOLS[tool].same(worded, sent[step])
+    assert TOOLS[tool].action(worded) == TOOLS[tool].action(sent[step])
+    assert whole.twin(tool, {**sent[step], "more": 1}) is None
+    read = next(t.name for t in SERVICES[whole.service].tools if t.effect == "read")
+    assert whole.reworded(read, {}) is None
+
+
+@every_write_step
+def test_a_write_in_other_words_is_as_intended_and_one_more_is_a_duplicate(
+    task: str, step: int
+) -> None:
+    whole, call = TASKS[task], TASKS[task].steps[step]
+    worded = Step(call.tool, {**call.arguments, **call.reworded})
+    instead = (*whole.steps[:step], worded, *whole.steps[step + 1 :])
+    assert set(outcomes(whole, play(whole, instead)[0])) == {"exactly_once"}
+    items = len(TOOLS[call.tool].parts(dict(call.arguments)))
+    both = outcomes(whole, play(whole, (*whole.steps, worded))[0])
+    assert Counter(both)["duplicate"] == items
+
+
+@every_write_step
+def test_a_twin_is_no_write_of_the_task_but_one_of_the_task_with_twins(
+    task: str, step: int
+) -> None:
+    whole, call = TASKS[task], TASKS[task].steps[step]
+    world, _ = play(whole, (*whole.steps, Step(call.tool, {**call.arguments, **call.twin})))
+    assert Counter(outcomes(whole, world)) == {
+        "exactly_once": len(whole.intended),
+        "divergent": 1,
+    }
+    assert "divergent" not in outcomes(whole.with_twins(), world)
+
+
+@every_task
+def test_with_twins_each_write_and_each_twin_is_intended_once(task: str) -> None:
+    whole = TASKS[task]
+    twins = [Step(s.tool, {**s.arguments, **s.twin}) for s in whole.steps if s.twin]
+    both = whole.with_twins()
+    world, _ = play(whole, (*whole.steps, *twins))
+    assert set(outcomes(both, world)) == {"exactly_once"}
+    writes = [one for one in whole.intended if TOOLS[one.tool].effect == "write"]
+    assert len(both.intended) == len(whole.intended) + len(writes)
+    assert both.intended[: len(whole.intended)] == whole.intended
+
+
+@every_task
+def test_a_task_that_is_wanted_twice_is_right_when_done_twice(task: str) -> None:
+    whole = TASKS[task]
+    assert whole.wanted(1) is whole
+    world, _ = play(whole, (*whole.steps, *(_shifted(whole))))
+    for one in grades(whole.wanted(2), world):
+        if TOOLS[one.tool].effect == "write":
+            assert (one.outcome, one.effects, one.intended) == ("exactly_once", 2, 2)
+
+
+def _shifted(task: Task) -> list[Step]:
+    """The steps again, as later ones: their references lead to the later results."""
+    return [
+        replace(
+            step,
+            arguments={
+                name: replace(value, step=value.step + len(task.steps))
+                if isinstance(value, Ref)
+                else value
+                for name, value in step.arguments.items()
+            },
+        )
+        for step in task.steps
+    ]
+
+
+@every_task
+def test_other_content_is_divergent_and_another_identity_an_omission(task: str) -> None:
+    whole = TASKS[task]
+    world, _ = play(whole)
+    for number, one in enumerate(whole.intended):
+        for part in ("identity", "content"):
+            spoiled = _with(whole, number, _spoil(one, part))
+            if spoiled.intended[number] == one:
+                continue
+            outcome = grades(spoiled, world)[number].outcome
+            assert outcome == ("omission" if part == "identity" else "divergent")
+
+
+def _spoil(one: Intended, part: str) -> Intended:
+    """Return a write that wants another value in one field of a part."""
+    fields: Json = dict(getattr(one, part))
+    for name, value in fields.items():
+        if isinstance(value, str):
+            changed = {**fields, name: f"{value} and more"}
+            return (
+                replace(one, identity=changed)
+                if part == "identity"
+                else replace(one, content=changed)
+            )
+    return one
+
+
+def _with(task: Task, number: int, one: Intended) -> Task:
+    return replace(task, intended=(*task.intended[:number], one, *task.intended[number + 1 :]))
+
+
+@every_task
+@pytest.mark.parametrize(
+    ("contract", "condition"), [("native", "guard"), ("keys_everywhere", "no_guard")]
+)
+def test_without_a_fault_every_agent_does_every_task_exactly_once(
+    task: str, contract: str, condition: str
+) -> None:
+    for agent in AGENTS:
         rows = run(spec(task, contract=contract, agent=agent, condition=condition))
         assert len(rows) == len(TASKS[task].intended)
         for row in rows:
-            assert (row.outcome, row.claimed, row.escalated) == ("exactly_once", "done", False)
-            assert (row.effects, row.executed_sends, row.calls) == (row.intended, 1, 1)
-            assert row.seconds > 0
+            assert (row.claimed, row.escalated, row.seconds > 0) == ("done", False, True)
+            if not _is_doubled(agent, condition, row.tool):
+                assert (row.outcome, row.effects) == ("exactly_once", row.intended)
+
+
+def _is_doubled(agent: str, condition: str, tool: str) -> bool:
+    """Whether an agent makes two actions of one, as far as anybody is told."""
+    twins = variant("native", HOME[tool]).contracts[tool].twins
+    return agent == "double_emit" and (condition == "no_guard" or twins == "count")
 
 
 def spec(
@@ -67,149 +279,6 @@ def spec(
         condition=condition,
         seed=0,
     )
-
-
-def graded(*made: tuple[str, Json, int]) -> dict[int, tuple[str, int, int]]:
-    """Grade effects given as tool, arguments and send; return outcome and counts by write."""
-    effects = Effects()
-    for number, (tool, arguments, send) in enumerate(made):
-        name = f"{tool}_{number}"
-        effects.add(
-            Effect(tool=tool, arguments=arguments, id=name, item={"id": name}, at=0.0, send=send)
-        )
-    grades = grade(TASK, effects, [], [], ended=0.0)
-    return {g.write: (g.outcome, g.effects, g.executed_sends) for g in grades}
-
-
-def test_grading_by_hand() -> None:
-    refund: Json = {"charge": "charge_0", "amount": 1}
-    charge = ("charge", CHARGE, 1)
-    assert graded() == {0: ("omission", 0, 0), 1: ("omission", 0, 0)}
-    assert graded(charge, ("refund", refund, 2)) == {
-        0: ("exactly_once", 1, 1),
-        1: ("exactly_once", 1, 1),
-    }
-    assert graded(charge, ("charge", CHARGE, 2))[0] == ("duplicate", 2, 2)
-    assert graded(charge, ("charge", CHARGE, 1))[0] == ("duplicate", 2, 1)
-    assert graded(("charge", {**CHARGE, "amount": 2}, 1))[0] == ("divergent", 1, 1)
-
-
-def test_a_reworded_second_effect_is_a_duplicate() -> None:
-    assert graded(("charge", CHARGE, 1), ("charge", {**CHARGE, "description": "D"}, 2))[0] == (
-        "duplicate",
-        2,
-        2,
-    )
-
-
-def test_a_refunded_double_charge_is_a_duplicate() -> None:
-    undone: Json = {"charge": "charge_1", "amount": 1}
-    result = graded(("charge", CHARGE, 1), ("charge", CHARGE, 2), ("refund", undone, 3))
-    assert result[0] == ("duplicate", 2, 2)
-
-
-def test_an_effect_that_nobody_intended_is_a_row_of_its_own() -> None:
-    result = graded(("charge", CHARGE, 1), ("charge", {**CHARGE, "customer": "other"}, 2))
-    assert result[0] == ("exactly_once", 1, 1)
-    assert result[-1] == ("divergent", 1, 1)
-
-
-def moves(agent: str, answers: list[str], contract: str = "native") -> list[ToolCall]:
-    """Let an agent do one charge, or under `native` one ticket, and return all its calls."""
-    tool = "charge" if contract == "keyed" else "create_ticket"
-    arguments = CHARGE if tool == "charge" else {"project": "p", "title": "t", "body": "b"}
-    service = "billing" if tool == "charge" else "tickets"
-    tools = variant("native", service).tools
-    keys = iter("abcdefgh")
-    sight = Sight((Step(tool, arguments),), tools, lambda: next(keys))
-    moving = AGENTS[agent](sight)
-    messages = [next(moving)]
-    messages += [moving.send((answer,)) for answer in answers]
-    return [call for message in messages for call in message]
-
-
-def summary(calls: list[ToolCall]) -> list[str]:
-    """Return tool and key of each call, and how it was finished."""
-    return [
-        str(c.arguments["status"])
-        if c.tool == "finish"
-        else f"{c.tool} {c.arguments.get(KEY, '')}".strip()
-        for c in calls
-    ]
-
-
-EMPTY, THERE = (
-    '{"data": []}',
-    json.dumps({"data": [{"id": "T", "project": "p", "title": "t", "body": "b"}]}),
-)
-TWICE = json.dumps({"data": [{"id": i, "project": "p", "title": "t", "body": "b"} for i in "TU"]})
-
-
-@pytest.mark.parametrize(
-    ("agent", "contract", "answers", "does"),
-    [
-        ("retry", "native", [OK], ["create_ticket", "done"]),
-        ("retry", "native", [LOST, OK], ["create_ticket"] * 2 + ["done"]),
-        ("retry", "native", [LOST] * 3, ["create_ticket"] * 3 + ["uncertain"]),
-        ("retry", "keyed", [LOST, LOST, OK], ["charge a"] * 3 + ["done"]),
-        ("new_key", "keyed", [LOST, LOST, OK], ["charge a", "charge b", "charge c", "done"]),
-        ("new_key", "native", [LOST, OK], ["create_ticket"] * 2 + ["done"]),
-        ("read_then_retry", "native", [OK], ["create_ticket", "done"]),
-        (
-            "read_then_retry",
-            "native",
-            [LOST, THERE],
-            ["create_ticket", "search_tickets", "done"],
-        ),
-        (
-            "read_then_retry",
-            "native",
-            [LOST, EMPTY, OK],
-            ["create_ticket", "search_tickets", "create_ticket", "done"],
-        ),
-        (
-            "read_then_retry",
-            "native",
-            [LOST, TWICE],
-            ["create_ticket", "search_tickets", "uncertain"],
-        ),
-        (
-            "read_then_retry",
-            "keyed",
-            [LOST, EMPTY, OK],
-            ["charge a", "list_charges", "charge a", "done"],
-        ),
-        ("retry", "keyed", ['{"error": "400 check the parameter"}'], ["charge a", "failed"]),
-        ("retry", "keyed", ['{"error": "409 still running"}', OK], ["charge a"] * 2 + ["done"]),
-    ],
-)
-def test_each_agent_does_what_it_says(
-    agent: str, contract: str, answers: list[str], does: list[str]
-) -> None:
-    assert summary(moves(agent, answers, contract)) == does
-
-
-@pytest.mark.parametrize("agent", sorted(AGENTS))
-def test_a_step_that_needs_a_missing_result_is_left_out_and_nothing_is_claimed(agent: str) -> None:
-    task = TASKS["open_and_comment"]
-    moving = AGENTS[agent](Sight(task.steps, variant("native", "tickets").tools, lambda: "k"))
-    (call,), calls = next(moving), list[ToolCall]()
-    while call.tool != "finish":
-        calls.append(call)
-        (call,) = moving.send((LOST if call.tool == "create_ticket" else EMPTY,))
-    assert "add_comment" not in {c.tool for c in calls}
-    assert call.arguments == {"status": "uncertain"}
-
-
-def test_independent_steps_go_on_after_one_that_is_uncertain() -> None:
-    task = TASKS["charge_two_invoices"]
-    moving = AGENTS["retry"](Sight(task.steps, variant("native", "billing").tools, lambda: "k"))
-    (call,), customers = next(moving), set[str]()
-    while call.tool != "finish":
-        customers.add(call.arguments["customer"])
-        (call,) = moving.send((LOST if call.arguments["customer"] == "cus_ada" else OK,))
-    assert customers == {"cus_ada", "cus_ben"}
-    assert call.arguments == {"status": "uncertain"}
 
 
 def test_an_agent_that_never_finishes_ends_in_an_error_and_claims_nothing(
@@ -238,43 +307,3 @@ def test_an_agent_that_stops_without_finishing_claims_nothing(
 def _run_with(monkeypatch: pytest.MonkeyPatch, agent: object) -> list[Row]:
     monkeypatch.setattr("retry_guard_sandbox._episode.AGENTS", {"test": agent})
     return run(spec("charge_invoice", agent="test"))
-
-
-def test_the_variants_differ_in_nothing_but_keys_of_writes() -> None:
-    for service, cls in SERVICES.items():
-        native, keyed = variant("native", service), variant("keys_everywhere", service)
-        assert set(native.contracts) == set(keyed.contracts) == {tool.name for tool in cls.tools}
-        for name, contract in keyed.contracts.items():
-            plain = native.contracts[name]
-            assert contract.model_copy(update={"key": None}) == plain.model_copy(
-                update={"key": None}
-            )
-            assert (contract.key is not None) == (TOOLS[name].effect == "write")
-            assert plain.key in (None, contract.key)
-            assert (plain.key is not None) == TOOLS[name].keyed
-
-
-@pytest.mark.parametrize("contract", VARIANTS)
-@pytest.mark.parametrize("service", sorted(SERVICES))
-def test_tools_and_contracts_say_the_same(contract: str, service: str) -> None:
-    side = variant(contract, service)
-    for name, tool in side.tools.items():
-        stated = side.contracts[name]
-        assert stated.effect == tool.effect
-        assert (KEY in tool.parameters["properties"]) == (stated.key is not None)
-        assert set(tool.parameters["required"]) == set(tool.fields)
-        if tool.look is not None:
-            assert stated.read_back is not None
-            assert stated.read_back.tool == tool.look.tool
-            assert dict(tool.look.arguments) == stated.read_back.args
-            assert set(stated.read_back.match) == set(tool.fields)
-
-
-def test_no_service_states_an_in_flight_bound_and_only_the_search_a_lag() -> None:
-    lags = {"create_ticket": 30.0, "add_comment": 0.0, "charge": 0.0, "refund": 0.0}
-    for service in SERVICES:
-        for name, contract in variant("native", service).contracts.items():
-            assert contract.in_flight_bound is None
-            if name in lags:
-                assert contract.terms.lag == lags[name]
-                assert contract.terms.conclusive

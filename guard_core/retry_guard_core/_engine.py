@@ -4,37 +4,13 @@ It performs nothing itself: a driver carries out each `Step` and sends back a `R
 The driver may throw any exception into it, and never closes one that has started.
 """
 
-from collections.abc import Generator
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple
 
 from retry_guard_core._decide import decide
-from retry_guard_core._model import End, Now, Policy, Record, Terms
+from retry_guard_core._model import End, Now, Policy, Record, Run, Step, Terms
 
 
-class Step(NamedTuple):
-    """What the driver has to do.
-
-    `claim`: get the record that counts; insert this one only if none is open, and none has ended
-    after the one in `detail`. `save`: store it; with `hold` the lease is renewed, else it ends
-    now. `send`: perform the recorded call. `read`: perform the read-back. `wait`: that long,
-    and a millisecond more, so that no rounding error ends it a moment too early.
-    `ask`: put the row in `detail` to an operator.
-    """
-
-    do: Literal["claim", "save", "send", "read", "wait", "ask"]
-    record: Record
-    detail: Any = None
-    wait: float = 0.0
-    hold: bool = False
-
-
-# What came of a step: the time after it; the record, with the facts that were learnt; whether
-# the save was accepted or the operator answered; how the send ended.
-Reply = tuple[Now, Record, bool, End]
-
-
-def guarded(call: Record, terms: Terms, policy: Policy) -> Generator[Step, Reply, End]:
+def guarded(call: Record, terms: Terms, policy: Policy) -> Run:
     """Guard one call. `call` is the record that a first claim inserts, marked as sent."""
     latest, met, end = None, False, End("unknown")
     while end.kind == "unknown":
@@ -46,13 +22,12 @@ def guarded(call: Record, terms: Terms, policy: Policy) -> Generator[Step, Reply
             if near:
                 call = replace(call, generation=known.generation + 1, fresh=known.fresh)
         elif known.owner == call.owner:
-            pursued, met = (yield from _pursue(known, now, terms, policy)), True
-            end = pursued._replace(note=pursued.note or end.note)
+            end, met = (yield from _pursue(known, now, terms, policy, end.note)), True
         elif now.latest - call.claimed >= policy.deadline:
             end = End("unresolved", note="still_running", not_before=known.lease)
         else:
             met = True
-            yield Step("wait", known, wait=policy.poll)
+            yield Step("wait", known, policy.poll)
     return end
 
 
@@ -75,46 +50,47 @@ def _recall(call: Record, record: Record, terms: Terms, near: bool, met: bool, a
     return End("done", record.value, note="" if near else "earlier_turn")
 
 
-def _pursue(record: Record, now: Now, terms: Terms, policy: Policy) -> Generator[Step, Reply, End]:
+def _pursue(record: Record, now: Now, terms: Terms, policy: Policy, note: str) -> Run:
     """Carry a held record to its end; `unknown`: it is no longer held, so back to the claim."""
-    reason, not_before = "", None
+    reason, when = "", None
     try:
         while record.state == "open" and not reason:
             if record.ended is None:
                 now, record, _, end = yield Step("send", record)
                 record = _absorb(record, end, terms, now.latest)
-                continue
-            row, act, wait = decide(terms, record, now, policy)
-            left = policy.deadline - (now.latest - record.claimed)
-            if max(wait, 0) > left and (wait > 0 or act in ("reissue", "read")):
-                reason, not_before = row, now.latest + max(wait, 0)
-            elif wait > 0 or act == "read":
-                now, record, _, _ = yield Step("wait" if wait > 0 else "read", record, wait=wait)
-            elif act == "adopt":
+            elif (due := decide(terms, record, now, policy)).stop:
+                reason = due.row
+                when = now.latest + max(due.wait, 0) if due.act != "ask" or due.wait > 0 else None
+            elif due.wait > 0:
+                now, record, _, _ = yield Step("wait", record, due.wait)
+            elif due.act in ("read", "ask", "split"):
+                now, record, settled, end = yield Step(due.act, record, due.row)
+                reason, when = "" if settled else end.note or due.row, end.not_before
+            elif due.act == "adopt":
                 record = replace(record, state="done")
-            elif act == "escalate" and (record.asked_at is None or row == "noted"):
-                now, record, answered, _ = yield Step("ask", record, row)
-                reason = "" if answered else row
-            elif act == "escalate":
-                reason = row
             else:
-                now, record, held, _ = yield Step("save", _again(record, row, now), hold=True)
+                now, record, held, _ = yield Step("hold", _again(record, due.row, now))
                 if not held:
-                    return End("unknown")
+                    return End("unknown", note=note)
         _, _, saved, _ = yield Step("save", record)
     except BaseException as error:
         if not isinstance(error, GeneratorExit):
             yield Step("save", record)
         raise
     if record.state == "done":
-        return End("done", record.value, "" if saved else "not_recorded")
+        return End("done", record.value, note if saved else "not_recorded")
     if record.state == "not_executed":
-        return End("not_executed" if saved else "unknown", record.value)
-    return End("unresolved", note=reason or record.state, not_before=not_before)
+        return End("not_executed" if saved else "unknown", record.value, note)
+    return End("unresolved", note=reason or record.state, not_before=when)
 
 
 def _again(record: Record, row: str, now: Now) -> Record:
-    """The record as it is stored before another send; all but two rows keep the key."""
+    """The record as it is stored before another send; all but two rows keep the key.
+
+    One whose rest becomes an action of its own is never sent again itself: it may be on its way.
+    """
+    if row == "absent" and record.seen == "some":
+        return replace(record, seen="split")
     record = replace(record, tries=record.tries + 1, seen=None, ended=None)
     if row in ("cleared", "absent"):
         sends = record.sends if record.answer == "again" else ()

@@ -3,6 +3,7 @@
 Every duration is in seconds, every time in seconds since the epoch.
 """
 
+from collections.abc import Generator
 from dataclasses import dataclass
 from math import inf as inf  # noqa: PLC0414 - "not stated", also in the decision
 from typing import Any, Literal, NamedTuple
@@ -130,3 +131,38 @@ class Record:
     asked_at: float | None = None
     answer: Literal["did_not_happen", "again"] | None = None
     about: Any = None
+
+
+class Verdict(NamedTuple):
+    """Which row of the table applies, what it does, and in how many seconds.
+
+    `stop`: the call ends here, since that moment lies past its deadline, or since an operator
+    was asked already.
+    """
+
+    row: str
+    act: Literal["reissue", "send", "read", "adopt", "split", "ask"]
+    wait: float = 0.0
+    stop: bool = False
+
+
+class Step(NamedTuple):
+    """What the driver has to do.
+
+    `claim`: get the record that counts; insert this one only if none is open, and none has ended
+    after the one in `detail`. `hold`: store it, with its lease renewed. `save`: store it, and
+    end its lease. `send`: perform the recorded call. `read`: perform the read-back. `wait`: for
+    `detail` seconds, and a millisecond more, so that no rounding error ends it a moment too
+    early. `ask`: put the row in `detail` to an operator. `split`: guard what was absent of a
+    batch, as a call of its own; the record is done if that is.
+    """
+
+    do: Literal["claim", "hold", "save", "send", "read", "wait", "ask", "split"]
+    record: Record
+    detail: Any = None
+
+
+# What came of a step: the time after it; the record, with the facts that were learnt; whether
+# the save was accepted, the operator answered or the rest was done; how the send or the rest ended.
+Reply = tuple[Now, Record, bool, End]
+Run = Generator[Step, Reply, End]

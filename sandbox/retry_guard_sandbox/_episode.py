@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 
 from retry_guard_sandbox.agents import AGENTS, Sight
-from retry_guard_sandbox.conditions import CONDITIONS, Setting
+from retry_guard_sandbox.conditions import CONDITIONS, Setting, leave_to_a_person
 from retry_guard_sandbox.grading._grading import Grade, grade
 from retry_guard_sandbox.grading._rows import Row
 from retry_guard_sandbox.harness import HARNESSES, Stage
@@ -20,7 +20,7 @@ class Spec:
     """What an episode is: equal specs give equal rows, byte for byte.
 
     `reads_hit`: how many of the attempts at each read the fault hits, as `attempts_hit` says
-    for writes.
+    for writes. `stored_500`: the service remembers the error that it answered under a key.
     """
 
     contract: str
@@ -33,6 +33,7 @@ class Spec:
     reads_hit: ReadHits = "0"
     harness: str = "none"
     operator: str = "fencing"
+    stored_500: bool = False
 
 
 def run(spec: Spec) -> list[Row]:
@@ -40,26 +41,38 @@ def run(spec: Spec) -> list[Row]:
 
     Whatever is raised in it ends it, and is its rows' outcome `error`.
     """
-    task, harness = TASKS[spec.task], HARNESSES[spec.harness]
-    world = _world(spec)
-    setting, sight = Setting(world, OPERATORS[spec.operator]), _sight(spec, world)
-    stage = Stage(setting, CONDITIONS[spec.condition], lambda: AGENTS[spec.agent](sight))
+    harness = HARNESSES[spec.harness]
+    world = world_of(spec)
+    setting, condition = Setting(world, OPERATORS[spec.operator]), CONDITIONS[spec.condition]
+    sight = condition.shown(_sight(spec, world))
+    stage = Stage(setting, condition, AGENTS[spec.agent], sight, spec.seed)
     error = None
     try:
-        harness.play(stage)
+        harness(stage)
     except Exception as stopped:  # noqa: BLE001 - an episode that breaks is an outcome of its own
         error = type(stopped).__name__
+    return rows_of(spec, setting, claimed=stage.claimed, error=error, times=stage.times)
+
+
+def rows_of(
+    spec: Spec, setting: Setting, *, claimed: str | None, error: str | None, times: int = 1
+) -> list[Row]:
+    """End an episode, whoever carried it out, and return a row for each logical write."""
+    world = setting.world
     ended = world.clock.time
     world.clock.settle()
+    if claimed == "uncertain":
+        leave_to_a_person(setting)
     course = (world.effects, world.wire.seen, setting.escalations)
-    grades = grade(task, *course, ended=ended, times=harness.times)
-    said: Json = {"claimed": stage.claimed, "error": error}
+    grades = grade(TASKS[spec.task], *course, ended=ended, times=times)
+    said: Json = {"claimed": claimed, "error": error}
     if error is not None:
         said["outcome"] = "error"
     return [Row(**{**_named(spec), **_values(graded), **said}) for graded in grades]
 
 
-def _world(spec: Spec) -> World:
+def world_of(spec: Spec) -> World:
+    """Build the world of an episode."""
     task = TASKS[spec.task]
     streams = Streams(spec.seed, task.name)
     return build(
@@ -69,6 +82,7 @@ def _world(spec: Spec) -> World:
         streams,
         hits=spec.attempts_hit,
         reads_hit=spec.reads_hit,
+        stored_500=spec.stored_500,
     )
 
 
@@ -78,7 +92,10 @@ def _sight(spec: Spec, world: World) -> Sight:
     def new_key() -> str:
         return world.streams.token("agent's key", next(made), size=16)
 
-    return Sight(TASKS[spec.task].steps, world.variant.tools, new_key)
+    task = TASKS[spec.task]
+    return Sight(
+        task.steps, world.variant.tools, new_key, prompt=task.prompt, reworded=task.reworded
+    )
 
 
 def _named(spec: Spec) -> Json:

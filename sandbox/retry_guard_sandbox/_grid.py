@@ -1,22 +1,19 @@
-"""The grid: which episodes there are, and running them all, in one process or several."""
+"""The grid: which episodes there are."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import product
-from multiprocessing import get_context
 from types import MappingProxyType
 from typing import cast
 
 from retry_guard import GuardError
-from retry_guard_sandbox._episode import Spec, run
+from retry_guard_sandbox._episode import Spec
 from retry_guard_sandbox.agents import AGENTS
-from retry_guard_sandbox.conditions import CONDITIONS
-from retry_guard_sandbox.grading._rows import Row
+from retry_guard_sandbox.conditions import CONDITIONS, leaves_out
 from retry_guard_sandbox.harness import HARNESSES
 from retry_guard_sandbox.services import SERVICES
 from retry_guard_sandbox.tasks import TASKS
-from retry_guard_sandbox.world._faults import ATTEMPTS_HIT, FAULTS, Hits, ReadHits
+from retry_guard_sandbox.world._faults import ATTEMPTS_HIT, FAULTS, Hits, ReadHits, applies
 from retry_guard_sandbox.world._operators import OPERATORS
 from retry_guard_sandbox.world._variants import VARIANTS
 
@@ -27,6 +24,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "attempts_hit": ATTEMPTS_HIT,
         "reads_hit": ("0", *ATTEMPTS_HIT),
         "services": tuple(SERVICES),
+        "tasks": tuple(TASKS),
         "agents": tuple(AGENTS),
         "conditions": tuple(CONDITIONS),
         "harness": tuple(HARNESSES),
@@ -35,8 +33,8 @@ CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """The valid names, by the field of `Grid` that takes them."""
 
-BATCH = 64
-"""Episodes that are handed to a process at a time."""
+EVERY: Mapping[str, tuple[str, ...]] = MappingProxyType({**CHOICES, "contracts": VARIANTS})
+"""What `all` stands for: contracts that lie about their service have to be named."""
 
 
 class GridError(GuardError):
@@ -45,9 +43,10 @@ class GridError(GuardError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """Every combination of these, in the order of `CHOICES`. `seeds`: how many, counted from 0.
+    """Every combination of these that is an episode of its own, in the order of `CHOICES`.
 
-    Raises `GridError` where there is nothing to run.
+    `seeds`: how many draws, counted from 0. The arms of a draw follow each other, so whatever is
+    stopped half-way can still be compared. Raises `GridError` where a name does not exist.
     """
 
     contracts: tuple[str, ...] = VARIANTS
@@ -55,14 +54,15 @@ class Grid:
     attempts_hit: tuple[str, ...] = ("1", "all")
     reads_hit: tuple[str, ...] = ("0",)
     services: tuple[str, ...] = tuple(SERVICES)
+    tasks: tuple[str, ...] = tuple(TASKS)
     agents: tuple[str, ...] = tuple(AGENTS)
-    conditions: tuple[str, ...] = tuple(CONDITIONS)
+    conditions: tuple[str, ...] = ("no_guard", "guard")
     harness: tuple[str, ...] = ("none",)
     operators: tuple[str, ...] = ("fencing",)
     seeds: int = 3
 
     def __post_init__(self) -> None:
-        """Refuse unknown names, and a grid without episodes."""
+        """Refuse unknown names, and no draws."""
         for field in fields(self):
             if field.name in CHOICES:
                 ordered = _in_order(field.name, getattr(self, field.name))
@@ -72,33 +72,44 @@ class Grid:
             raise GridError(msg)
 
     def specs(self) -> list[Spec]:
-        """Return the episodes in their order, which is the order of every report."""
-        tasks = [task.name for task in TASKS.values() if task.service in self.services]
+        """Return the episodes in their order, which is the order of every report.
+
+        Raises `GridError` where there is none.
+        """
+        specs = list(self._specs())
+        if not specs:
+            msg = (
+                "no episode is left: these faults, tasks, agents and conditions exclude each other"
+            )
+            raise GridError(msg)
+        return specs
+
+    def _specs(self) -> Iterator[Spec]:
         places = product(
             self.contracts,
             self._hit_faults(),
-            tasks,
+            [task for task in self.tasks if TASKS[task].service in self.services],
             self.agents,
             self.harness,
-            self.conditions,
+            self.operators,
         )
-        return [
-            Spec(
-                contract=contract,
-                fault=fault,
-                attempts_hit=hits,
-                reads_hit=reads_hit,
-                task=task,
-                agent=agent,
-                harness=harness,
-                condition=condition,
-                seed=seed,
-                operator=operator,
-            )
-            for contract, (fault, hits, reads_hit), task, agent, harness, condition in places
-            for operator in self.operators
-            for seed in range(self.seeds)
-        ]
+        for contract, (fault, hits, reads_hit), task, agent, harness, operator in places:
+            if not applies(fault, [step.tool for step in TASKS[task].steps]):
+                continue
+            arms = [arm for arm in self.conditions if not leaves_out(arm, agent)]
+            for seed, condition in product(range(self.seeds), arms):
+                yield Spec(
+                    contract=contract,
+                    fault=fault,
+                    attempts_hit=hits,
+                    reads_hit=reads_hit,
+                    task=task,
+                    agent=agent,
+                    harness=harness,
+                    condition=condition,
+                    seed=seed,
+                    operator=operator,
+                )
 
     def _hit_faults(self) -> list[tuple[str, Hits, ReadHits]]:
         """Join faults with the attempts that they hit; where there is no fault, once."""
@@ -106,33 +117,6 @@ class Grid:
         reads = cast("tuple[ReadHits, ...]", self.reads_hit)
         pairs = list(product(hits, reads))
         return [(f, *pair) for f in self.faults for pair in (pairs if f != "none" else pairs[:1])]
-
-
-def run_all(
-    specs: Sequence[Spec], *, jobs: int = 1, progress: Callable[[int], None] | None = None
-) -> Iterator[Row]:
-    """Yield the rows of all episodes, in the order of the specs, whatever `jobs` is.
-
-    `progress` is told how many episodes have ended since it was told last.
-    """
-    batches = [specs[start : start + BATCH] for start in range(0, len(specs), BATCH)]
-    for batch, rows in zip(batches, _results(batches, jobs), strict=True):
-        if progress is not None:
-            progress(len(batch))
-        yield from rows
-
-
-def _results(batches: Sequence[Sequence[Spec]], jobs: int) -> Iterator[list[Row]]:
-    if jobs == 1 or len(batches) == 1:
-        yield from map(_run_batch, batches)
-        return
-    # Not forked: the caller may have threads, such as that of a progress bar.
-    with ProcessPoolExecutor(min(jobs, len(batches)), get_context("spawn")) as pool:
-        yield from pool.map(_run_batch, batches)
-
-
-def _run_batch(specs: Sequence[Spec]) -> list[Row]:
-    return [row for spec in specs for row in run(spec)]
 
 
 def _in_order(name: str, given: Sequence[str]) -> tuple[str, ...]:

@@ -1,40 +1,50 @@
-"""`retry-guard ab`: the sandbox with the guard off and on, side by side."""
+"""`retry-guard ab`: arms of the sandbox side by side, with the guard off and on."""
 
 import argparse
 import os
-import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
-from retry_guard_console._shared import refuse, show, table
+from retry_guard_console._interrupts import Interrupt, interruptible
+from retry_guard_console._outputs import add_output_options, opened, told
+from retry_guard_console._shared import complain, refuse
+from retry_guard_console._tables import print_report
+from retry_guard_core import GuardError
 
 if TYPE_CHECKING:
     from retry_guard_console._shared import Subparsers
-    from retry_guard_sandbox import Grid, Report, Row
+    from retry_guard_sandbox import Grid, Meter, Report, Row, Spec
+
+INCONCLUSIVE, INTERRUPTED = 3, 130
 
 _EPILOG = """\
-example:
+examples:
   retry-guard ab --faults late_commit,redelivery --contracts native --json rows.jsonl
+  retry-guard ab --conditions all --html page.html
+  retry-guard ab --from rows.jsonl --html page.html --junit junit.xml
 
 exit codes:
-  0  pass
-  1  block: the guard sent a duplicate or harmed a cell, or something was claimed done under it
-     that was not exactly once
-  2  bad input
-  3  inconclusive: an episode broke, or an arm is missing
+  0    pass
+  1    block: the guard sent a duplicate or harmed a cell, or something was claimed done under it
+       that was not exactly once
+  2    bad input
+  3    inconclusive: an episode broke, an arm or a draw is missing, or a process was lost
+  130  interrupted: the table is of what was finished, and so are the files
 """
 
-WIDTH = 80
-
 _LISTS = {
-    "contracts": "contract variants",
+    "contracts": "contract variants (all: those that tell the truth)",
     "faults": "what goes wrong with each write",
     "attempts_hit": "how many attempts of each write a fault hits: 1, 2, all (default 1,all)",
+    "reads_hit": "how many attempts of each read it hits: 0, 1, 2, all (default 0)",
     "services": "the services whose tasks are done",
+    "tasks": "the tasks that are done, of these services",
     "agents": "the scripted agents that do them",
-    "conditions": "the arms",
+    "conditions": "the arms (default no_guard,guard)",
+    "harness": "what goes wrong in the agent's own program (default none)",
     "operators": "who answers when a write is handed over (default fencing)",
 }
 
@@ -53,48 +63,106 @@ def add(subparsers: "Subparsers") -> None:
     for name, what in _LISTS.items():
         option = "operator" if name == "operators" else name.replace("_", "-")
         parser.add_argument(f"--{option}", dest=name, metavar="NAMES", help=what)
-    parser.add_argument(
-        "--seeds", type=int, default=3, metavar="N", help="draws of each cell (default 3)"
-    )
+    parser.add_argument("--seeds", type=int, metavar="N", help="draws of each cell (default 3)")
     parser.add_argument(
         "--jobs", type=int, default=_cores(), metavar="N", help="processes (default: one per core)"
     )
     parser.add_argument(
-        "--json", type=Path, metavar="FILE", help="write one line of JSON for each logical write"
+        "--from",
+        dest="source",
+        type=Path,
+        metavar="FILE",
+        help="run nothing: report on the rows that --json wrote",
     )
+    add_output_options(parser)
+    _add_statistics(parser)
     parser.set_defaults(run=run)
 
 
+def _add_statistics(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--end-point",
+        default="duplicate",
+        metavar="NAME",
+        help="what agents that are models are compared on (default duplicate)",
+    )
+    parser.add_argument(
+        "--margin",
+        type=float,
+        default=0.05,
+        metavar="SHARE",
+        help="how small a difference between arms of a model counts as none (default 0.05)",
+    )
+
+
 def run(given: argparse.Namespace) -> int:
-    """Run the grid, print the table; return the exit code."""
-    from retry_guard_sandbox import GridError, report
+    """Run the grid or read the rows, print the table; return the exit code."""
+    try:
+        _refuse_contradictions(given)
+        if given.source is not None:
+            return _read(given)
+        return _run(given)
+    except GuardError as error:
+        return refuse("ab", " ".join(str(error).split()))
+
+
+def _refuse_contradictions(given: argparse.Namespace) -> None:
+    from retry_guard_sandbox import END_POINTS
 
     if given.jobs < 1:
-        return refuse("ab", f"--jobs {given.jobs}: give at least 1")
-    try:
-        grid = _grid(given)
-    except GridError as error:
-        return refuse("ab", str(error))
-    rows = _rows(grid, given.jobs)
-    if given.json is None:
-        result = report(rows)
-    else:
+        raise GuardError(f"--jobs {given.jobs}: give at least 1")
+    if given.end_point not in END_POINTS:
+        raise GuardError(f"--end-point {given.end_point}: choose from {', '.join(END_POINTS)}")
+    if not 0 < given.margin < 1:
+        raise GuardError(f"--margin {given.margin}: give a share between 0 and 1")
+    named = [name for name in (*_LISTS, "seeds", "json") if getattr(given, name) is not None]
+    if given.source is not None and named:
+        option = {"operators": "operator"}.get(named[0], named[0].replace("_", "-"))
+        raise GuardError(f"--from runs nothing, so leave out --{option}")
+
+
+def _read(given: argparse.Namespace) -> int:
+    """Report on rows that were written before."""
+    from retry_guard_sandbox import RowError, read_rows
+
+    source: Path = given.source
+    with told("from", source):
+        file = source.open(encoding="utf-8")
+    with file, opened(given) as outputs:
         try:
-            with given.json.open("w", encoding="utf-8", newline="\n") as file:
-                result = report(_written(rows, file))
-        except (OSError, ValueError) as error:
-            return refuse("ab", f"--json {given.json}: {_why(error)}; name another file")
-    _print(result)
+            result = _report(given, read_rows(file))
+        except (RowError, OSError, ValueError) as error:
+            raise GuardError(f"--from {source}: {error}") from error
+        print_report(result)
+        outputs.finish(result)
     return result.exit_code
 
 
-def _why(error: OSError | ValueError) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+def _run(given: argparse.Namespace) -> int:
+    from retry_guard_sandbox import Meter
+
+    specs, meter = _grid(given).specs(), Meter()
+    with opened(given) as outputs, interruptible() as interrupt:
+        course = _Course(specs, given.jobs, meter, interrupt)
+        result = _report(given, outputs.kept(course.rows()))
+        note = course.note()
+        print_report(result, note)
+        outputs.finish(result, note)
+    complain(f" ab: {_took(meter, given.jobs)}")
+    if interrupt.came:
+        return INTERRUPTED
+    return result.exit_code or (INCONCLUSIVE if note else result.exit_code)
+
+
+def _report(given: argparse.Namespace, rows: Iterable["Row"]) -> "Report":
+    from retry_guard_sandbox import report
+
+    return report(rows, end_point=given.end_point, margin=given.margin)
 
 
 def _grid(given: argparse.Namespace) -> "Grid":
     """Return the grid that was asked for; raises `GridError`."""
-    from retry_guard_sandbox import CHOICES, Grid
+    from retry_guard_sandbox import EVERY, Grid
 
     lists: dict[str, tuple[str, ...]] = {}
     for name in _LISTS:
@@ -102,57 +170,59 @@ def _grid(given: argparse.Namespace) -> "Grid":
         if text is not None:
             names = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
             # Where `all` is itself a name, it is meant as that.
-            every = names == ("all",) and "all" not in CHOICES[name]
-            lists[name] = CHOICES[name] if every else names
-    return Grid(**lists, seeds=given.seeds)
+            every = names == ("all",) and "all" not in EVERY[name]
+            lists[name] = EVERY[name] if every else names
+    return Grid(**lists, seeds=Grid().seeds if given.seeds is None else given.seeds)
 
 
-def _rows(grid: "Grid", jobs: int) -> Iterator["Row"]:
-    """Yield the rows, with a progress bar where a person looks on."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+@dataclass(slots=True)
+class _Course:
+    """One run, with a progress bar where a person looks on. `lost`: why it could not go on."""
 
-    from retry_guard_sandbox import run_all
+    specs: Sequence["Spec"]
+    jobs: int
+    meter: "Meter"
+    interrupt: Interrupt
+    lost: str = ""
 
-    specs, console = grid.specs(), Console(stderr=True)
-    columns = (BarColumn(), MofNCompleteColumn(), "episodes", TimeRemainingColumn())
-    off = not console.is_terminal
-    with Progress(*columns, console=console, transient=True, disable=off) as bar:
-        advance = partial(bar.advance, bar.add_task("", total=len(specs)))
-        yield from run_all(specs, jobs=jobs, progress=advance)
+    def rows(self) -> Iterator["Row"]:
+        """Yield the rows of what is finished, to the end or as far as it goes."""
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+        from retry_guard_sandbox import WorkerError, run_all
+
+        console = Console(stderr=True)
+        columns = (BarColumn(), MofNCompleteColumn(), "episodes", TimeRemainingColumn())
+        off = not console.is_terminal
+        with Progress(*columns, console=console, transient=True, disable=off) as bar:
+            advance = partial(bar.advance, bar.add_task("", total=len(self.specs)))
+            try:
+                yield from run_all(
+                    self.specs,
+                    jobs=self.jobs,
+                    progress=advance,
+                    stop=lambda: self.interrupt.came,
+                    meter=self.meter,
+                )
+            except WorkerError as error:
+                self.lost = str(error)
+
+    def note(self) -> str:
+        """Say that it is incomplete, and why; empty: it is complete."""
+        if self.meter.episodes == len(self.specs):
+            return ""
+        why = self.lost or "interrupted"
+        return f"INCOMPLETE ({why}): {self.meter.episodes:,} of {len(self.specs):,} episodes."
 
 
-def _written(rows: Iterator["Row"], file: TextIO) -> Iterator["Row"]:
-    """Hand the rows on, and write each to the file."""
-    for row in rows:
-        file.write(row.to_json() + "\n")
-        yield row
-
-
-def _print(result: "Report") -> None:
-    from retry_guard_sandbox import COLUMNS, HEADING
-
-    print(HEADING)
-    for contract in dict.fromkeys(line.contract for line in result.lines):
-        lines = table(*(name.replace(" ", "\n", 1) for name in COLUMNS))
-        lines.padding, lines.show_edge = (0, 0, 0, 1), False
-        for column in lines.columns[1:]:
-            column.justify = "right"
-        for line in result.lines:
-            if line.contract == contract:
-                lines.add_row(*line.texts())
-        print(f"\nContracts: {contract}")
-        show(lines)
-    print(f"Cells that the guard helped (off not exactly once, on exactly once): {result.helped}")
-    for title, items in (
-        ("Cells that the guard harmed (off exactly once, on not)", result.harmed),
-        ("Duplicates that remain with the guard", result.remaining),
-        ("Findings", result.findings),
-    ):
-        print(f"{title}:{'' if items else ' none'}")
-        for item in items:
-            print(textwrap.fill(item, WIDTH, initial_indent="  ", subsequent_indent="      "))
-    print(f"Verdict: {result.verdict}")
+def _took(meter: "Meter", jobs: int) -> str:
+    rate = meter.episodes / meter.seconds if meter.seconds else 0.0
+    memory = f"{meter.memory / 1e6:,.0f} MB" if meter.memory else "not known"
+    return (
+        f"{meter.episodes:,} episodes in {meter.seconds:.1f} s: {rate:,.0f} per second, "
+        f"--jobs {jobs}; peak memory {memory} ({len(meter.peaks)} processes)"
+    )
 
 
 def _cores() -> int:

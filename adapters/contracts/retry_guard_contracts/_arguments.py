@@ -45,7 +45,7 @@ def check_arguments(value: object) -> dict[str, Any]:
     Raises:
         ArgumentError: they are not.
     """
-    if not isinstance(value, Mapping):
+    if type(value) is not dict and not isinstance(value, Mapping):
         name = _JSON_NAMES.get(type(value), type(value).__qualname__)
         raise ArgumentError(f"arguments must be an object, not {name}")
     held = dict(cast("Mapping[object, Any]", value))

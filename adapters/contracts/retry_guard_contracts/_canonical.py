@@ -56,7 +56,7 @@ def _form(value: object, place: Place, depth: int) -> bytes:
     if depth > MAX_DEPTH:
         check_depth(depth, place)
     if type(value) is str and value.isascii():  # most of what there is; in NFC as it stands
-        return b"s%d:%b" % (len(value), value.encode())
+        return _ascii(value)
     write = _WRITERS.get(type(value))
     if write is not None:
         return write(value, place, depth)
@@ -68,6 +68,10 @@ def _form(value: object, place: Place, depth: int) -> bytes:
     if held is None:
         raise refuse(value, place)
     return piece(b"o", _class(value) + _mapping(held, place, depth))
+
+
+def _ascii(text: str) -> bytes:
+    return b"s%d:%b" % (len(text), text.encode())
 
 
 def _class(value: object) -> bytes:
@@ -111,15 +115,16 @@ def _mapping(value: dict[str, object], place: Place, depth: int) -> bytes:
     for key, item in value.items():
         if type(key) is not str:
             raise error(place, "a key is not text; use text for every key")
-        name = key
-        if not key.isascii():
-            check_text(key, place)
+        name, spelt = key, b""
+        if key.isascii():
+            spelt = _ascii(key)
+        else:
+            spelt = _text(key, place, 0)
             name = normalize("NFC", key)
         if name in forms:
             raise error(place, f"two keys are both {name!r} in NFC; keep one of them")
-        forms[name] = _form(item, (place, name), depth + 1)
-    parts = [_form(name, place, 0) + forms[name] for name in sorted(forms)]
-    return piece(b"d", b"".join(parts))
+        forms[name] = spelt + _form(item, (place, name), depth + 1)
+    return piece(b"d", b"".join([forms[name] for name in sorted(forms)]))
 
 
 def _datetime(value: datetime, place: Place, _depth: int) -> bytes:
@@ -133,8 +138,8 @@ def _time(value: time, place: Place, _depth: int) -> bytes:
 
 
 _WRITERS: dict[type, Callable[[Any, Place, int], bytes]] = {
-    type(None): lambda _value, _path, _depth: piece(b"n", b""),
-    bool: lambda value, _path, _depth: piece(b"b", b"1" if value else b"0"),
+    type(None): lambda _value, _path, _depth: b"n0:",
+    bool: lambda value, _path, _depth: b"b1:1" if value else b"b1:0",
     int: _integer,
     float: _number,
     Decimal: _number,

@@ -44,12 +44,15 @@ def _without_nulls(value: object, depth: int) -> object:
     kind = type(value)
     if kind is dict:
         held = cast("dict[str, object]", value)
-        names = [_in_nfc(name) for name in held]
-        if len(set(names)) < len(held):
+        named = {
+            name if type(name) is str and name.isascii() else _in_nfc(name): item
+            for name, item in held.items()
+        }
+        if len(named) < len(held):
             raise ArgumentError("arguments: two keys are the same in NFC; keep one of them")
         return {
             name: _without_nulls(item, depth + 1)
-            for name, item in zip(names, held.values(), strict=True)
+            for name, item in named.items()
             if item is not None
         }
     if kind is list or kind is tuple:
@@ -58,4 +61,4 @@ def _without_nulls(value: object, depth: int) -> object:
 
 
 def _in_nfc(name: str) -> str:
-    return name if type(name) is not str or name.isascii() else normalize("NFC", name)
+    return normalize("NFC", name) if type(name) is str else name

@@ -2,10 +2,11 @@
 
 import secrets
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, cast
 from uuid import UUID
 
-from retry_guard_contracts._canonical import canonical
+from retry_guard_contracts._canonical import canonical, piece
 from retry_guard_contracts._digests import keyed
 from retry_guard_contracts._document import document
 from retry_guard_contracts._errors import ArgumentError
@@ -28,13 +29,22 @@ def make_key(
     With a turn it is derived, so a caller that has lost the record asks with the same key;
     without one it is random.
     """
-    named = [contract.server, contract.tool, scope, identity, turn, ordinal, generation]
-    data = canonical(["key", *named], "turn")
-    digits = (secrets.token_bytes(32) if turn is None else keyed(secret, data)).hex()
+    if turn is None:
+        digits = secrets.token_hex(32)
+    else:
+        head = _items("key", contract.server, contract.tool, scope)
+        tail = _items(turn, ordinal, generation)
+        digits = keyed(secret, piece(b"l", head + canonical(identity) + tail)).hex()
     stated = contract.key
     if stated is None or stated.format == "uuid":
         return _uuid(digits)
     return digits[: stated.max_length]
+
+
+@lru_cache(maxsize=256, typed=True)
+def _items(*values: str | int | None) -> bytes:
+    """Return the canonical forms of some items of a list, one after the other."""
+    return b"".join(canonical(value, "turn") for value in values)
 
 
 def _uuid(digits: str) -> str:

@@ -103,7 +103,7 @@ def _member(document: object, name: str) -> object:
     held = members(document)
     if held is None:
         return MISSING
-    return held[name] if name in held else held.get(_spelling(held, name), MISSING)
+    return held.get(_spelling(held, name), MISSING)
 
 
 def _is(key: object, name: str) -> bool:
@@ -115,7 +115,12 @@ def _is(key: object, name: str) -> bool:
 
 def _spelling(held: Mapping[object, object], name: str) -> object:
     """Return how the name is spelled there; as it is, where it is missing."""
-    return next((key for key in held if _is(key, name)), name)
+    if name in held:
+        return name
+    for key in held:
+        if isinstance(key, str) and not key.isascii() and normalize("NFC", key) == name:
+            return key
+    return name
 
 
 def change(document: object, path: Path, by: Callable[[object], object]) -> object:
@@ -128,7 +133,7 @@ def change(document: object, path: Path, by: Callable[[object], object]) -> obje
     step, rest = path[0], path[1:]
     if isinstance(step, str):
         held = members(document)
-        if held is None or not any(_is(name, step) for name in held):
+        if held is None or _spelling(held, step) not in held:
             return document
         kept = {
             name: change(value, rest, by) if _is(name, step) else value
@@ -154,5 +159,5 @@ def put(document: object, path: Path, value: object) -> object:
         msg = "a value can only be put at a path of names"
         raise ValueError(msg)  # noqa: TRY004 - the path is wrong, not a type
     held = members(document) or {}
-    name = step if step in held else _spelling(held, step)
+    name = _spelling(held, step)
     return {**held, name: put(held.get(name), rest, value)}

@@ -75,13 +75,11 @@ class Writer:
         return value
 
     def _mapping(self, value: dict[str, object], place: Place, depth: int) -> object:
-        for key in value:
+        members: dict[str, object] = {}
+        for key, item in value.items():
             if type(key) is not str:
                 raise error(place, "a key is not text; use text for every key")
-        members = {
-            self._text(key, place): self.tree(item, (place, key), depth + 1)
-            for key, item in value.items()
-        }
+            members[self._text(key, place)] = self.tree(item, (place, key), depth + 1)
         return {"$": "object", "v": members} if "$" in members else members
 
     def _items(self, value: Iterable[object], place: Place, depth: int) -> list[object]:

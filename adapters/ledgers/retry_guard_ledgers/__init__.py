@@ -1,14 +1,13 @@
 """Where records are kept: in memory, in SQLite."""
 
+from retry_guard_ledgers._action import SCHEME, Action, about
+from retry_guard_ledgers._copies import changed
 from retry_guard_ledgers._memory import MemoryLedger
 from retry_guard_ledgers._protocol import (
-    SCHEME,
-    Action,
     Answer,
     Ledger,
     LedgerError,
     LedgerURLError,
-    about,
     may_save,
     take_over,
 )
@@ -29,6 +28,7 @@ __all__ = [
     "OpenedLedger",
     "SQLiteLedger",
     "about",
+    "changed",
     "ledger_url",
     "may_save",
     "open_ledger",

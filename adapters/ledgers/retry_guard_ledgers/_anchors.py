@@ -34,24 +34,20 @@ def shared_anchor(db: sqlite3.Connection, keeper: Timekeeper) -> float:
         if kept is None:
             latest = db.execute(_LATEST, (keeper.believable(),)).fetchone()[0]
             kept = keeper.fresh_anchor(latest or 0.0)
-            db.execute(_WRITE, (_name(keeper), kept))
+            db.execute(_WRITE, (keeper.name, kept))
     return kept
 
 
 def follow(db: sqlite3.Connection, keeper: Timekeeper) -> None:
     """Use the anchor that is kept, should another process have made it anew."""
-    row = db.execute(_READ, (_name(keeper),)).fetchone() if keeper.clocks.boot else None
+    row = db.execute(_READ, (keeper.name,)).fetchone() if keeper.clocks.boot else None
     if row is not None:
         keeper.anchor = row[0]
 
 
-def _name(keeper: Timekeeper) -> str:
-    return f"anchor {keeper.clocks.boot}"
-
-
 def _kept(db: sqlite3.Connection, keeper: Timekeeper) -> float | None:
     """Return the anchor that is to be used on; None: another is due."""
-    row = db.execute(_READ, (_name(keeper),)).fetchone()
+    row = db.execute(_READ, (keeper.name,)).fetchone()
     if row is None:
         return None
     anchor: float = row[0]

@@ -6,12 +6,15 @@ process reads the same steady time. Where the system has no such clock, each pro
 of its own.
 """
 
+import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from pathlib import Path
 
 from retry_guard_core import Now, Record
+from retry_guard_ledgers._copies import changed
 
 DRIFT = 1.0
 """Seconds by which the clocks may differ before a new anchor is due."""
@@ -31,14 +34,18 @@ class Clocks:
 def machine_clocks() -> Clocks:
     """Return this machine's clocks: on Linux since boot, elsewhere since some moment."""
     counts_suspension = getattr(time, "CLOCK_BOOTTIME", None)
-    boot = _boot()
+    boot = boot_of(os.getpid())
     if counts_suspension is None or not boot:
         return Clocks(time.monotonic, time.time)
-    return Clocks(lambda: time.clock_gettime(counts_suspension), time.time, boot)
+    return Clocks(partial(time.clock_gettime, counts_suspension), time.time, boot)
 
 
-def _boot() -> str:
-    """Name this boot, and the namespace that may shift its clocks; empty: it has no name."""
+@lru_cache(maxsize=1)
+def boot_of(_process: int) -> str:
+    """Name this boot, and the namespace that may shift its clocks; empty: it has no name.
+
+    Both stay as long as the process does; one that it forks may have another namespace.
+    """
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
         space = Path("/proc/self/ns/time")
@@ -53,6 +60,7 @@ class Timekeeper:
     def __init__(self, clocks: Clocks) -> None:
         """Anchor the steady clock to the calendar as it is now."""
         self.clocks = clocks
+        self.name = f"anchor {clocks.boot}"
         self.anchor = clocks.wall() - clocks.steady()
 
     def now(self) -> Now:
@@ -98,4 +106,4 @@ class Timekeeper:
 
 def lengthened(record: Record, read: Now, now: Now) -> Record:
     """Return a record that was stamped at `read` with its lease as long from `now` on."""
-    return replace(record, lease=record.lease + max(now.latest - read.latest, 0.0))
+    return changed(record, lease=record.lease + max(now.latest - read.latest, 0.0))

@@ -5,11 +5,12 @@ import logging
 import secrets
 import threading
 from collections import defaultdict
-from dataclasses import replace
 
 from retry_guard_core import Now, Record
+from retry_guard_ledgers._action import Action, about
 from retry_guard_ledgers._clock import DRIFT, Clocks, Timekeeper, lengthened, machine_clocks
-from retry_guard_ledgers._protocol import Answer, about, may_save, take_over
+from retry_guard_ledgers._copies import changed
+from retry_guard_ledgers._protocol import Answer, may_save, take_over
 from retry_guard_ledgers._rules import (
     KEEP_RESULT,
     Finding,
@@ -79,9 +80,9 @@ class MemoryLedger:
                 counts = self._records[action.scope, name]
                 if after is None or name != about(after).id:
                     mine = shelf.is_of(record.turn, name)
-                    return replace(counts, turn=record.turn) if mine else counts
+                    return changed(counts, turn=record.turn) if mine else counts
                 if counts.answer == "again":
-                    self._put(replace(counts, answer=None))
+                    self._put(changed(counts, answer=None))
             shelf.answered(record.turn, action.id)
             return self._put(record)
 
@@ -98,17 +99,22 @@ class MemoryLedger:
     def _put(self, record: Record) -> Record:
         """Keep a record, and all by which it is found."""
         action = about(record)
-        scope, name = action.scope, action.id
-        before = self._records.get((scope, name))
-        self._records[scope, name] = record
-        self._places.setdefault((scope, name), len(self._places))
+        scope, name = place = action.scope, action.id
+        before = self._records.get(place)
+        self._records[place] = record
+        self._places.setdefault(place, len(self._places))
         settled = before is not None and before.state != record.state
         self._shelves[scope, action.identity].put(record, settled=settled)
-        if record.key is not None:
-            self._found[scope, "key", record.key].add(name)
-        if action.effect_id is not None:
-            self._found[scope, "effect", action.effect_id].add(name)
+        if before is None or before.key != record.key or before.about is not action:
+            self._index(record, action)
         return record
+
+    def _index(self, record: Record, action: Action) -> None:
+        """Note by which key and which effect the record is found."""
+        if record.key is not None:
+            self._found[action.scope, "key", record.key].add(action.id)
+        if action.effect_id is not None:
+            self._found[action.scope, "effect", action.effect_id].add(action.id)
 
     def deliver(self, scope: str, action: str, turn: str | None, *, back: bool = False) -> None:
         """Note that a caller of this turn has the result, or take that back."""
@@ -117,7 +123,7 @@ class MemoryLedger:
             if stored is not None and stored.state == "done":
                 shelf = self._shelves[scope, about(stored).identity]
                 verb = shelf.take_back if back else shelf.deliver
-                self._put(replace(stored, delivered=verb(turn, stored)))
+                self._put(changed(stored, delivered=verb(turn, stored)))
 
     def renew(self, records: builtins.list[Record], lease: float) -> None:
         """Move the leases of open records that their owners still hold."""
@@ -125,7 +131,7 @@ class MemoryLedger:
             for record in records:
                 stored = self._records.get((about(record).scope, about(record).id))
                 if stored and stored.state == "open" and stored.owner == record.owner:
-                    self._put(replace(stored, lease=lease))
+                    self._put(changed(stored, lease=lease))
 
     def get(self, scope: str, action: str) -> Record | None:
         """Return one record by its id."""
@@ -199,7 +205,7 @@ class MemoryLedger:
         with self._lock:
             stale = [r for r in self._records.values() if is_stale(r, now, keep_result)]
             for record in stale:
-                self._put(replace(record, value=None))
+                self._put(changed(record, value=None))
             return len(stale)
 
     def health(self) -> builtins.list[Finding]:

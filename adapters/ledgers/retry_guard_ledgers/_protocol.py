@@ -4,13 +4,11 @@ LedgerError          the ledger cannot be used; the write that needed it was not
 └── LedgerURLError   its address is wrong
 """
 
-from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from retry_guard_core import GuardError, Now, Record
-
-SCHEME = 1
-"""Version of the way in which identities are made and arguments are stored."""
+from retry_guard_ledgers._action import about
+from retry_guard_ledgers._copies import changed
 
 Answer = Literal["happened", "did_not_happen", "again", "abandon"]
 
@@ -23,38 +21,6 @@ class LedgerURLError(LedgerError):
     """The address names no ledger that can be opened."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Action:
-    """What names an action and what is kept beside it: every record's `about`.
-
-    `scope`: the tenant or account for whom the tool acts. `id`: the record's own name.
-    `identity`: digest of what names the effect. `resource`: what the tool writes.
-    `ordinal`: which of several equal calls that each count. `arguments`: as they were sent, but
-    for the key, in the stored form. `effect_id`: the service's name for the effect, once known.
-    `call_ids`: the harness's names for the calls, for the audit only. `contract`: its digest.
-    """
-
-    scope: str
-    id: str
-    identity: bytes
-    resource: str
-    ordinal: int = 0
-    arguments: bytes = b""
-    effect_id: str | None = None
-    call_ids: tuple[str, ...] = ()
-    contract: str = ""
-    scheme: int = SCHEME
-
-
-def about(record: Record) -> Action:
-    """Return a record's `about` as what it is in every ledger."""
-    action = record.about
-    if not isinstance(action, Action):
-        msg = f"a record's `about` must be an Action, not {type(action).__name__}"
-        raise TypeError(msg)
-    return action
-
-
 def take_over(record: Record, claim: Record) -> Record:
     """Return an open record, whose lease is out, as held by the owner of `claim`.
 
@@ -62,7 +28,7 @@ def take_over(record: Record, claim: Record) -> Record:
     at afresh, but that the server ignores the key stays true.
     """
     ids = dict.fromkeys((*about(record).call_ids, *about(claim).call_ids))
-    return replace(
+    return changed(
         record,
         owner=claim.owner,
         claimed=claim.claimed,
@@ -70,7 +36,7 @@ def take_over(record: Record, claim: Record) -> Record:
         tries=0,
         seen=record.seen if record.seen == "ignored" else None,
         ended=record.lease if record.ended is None else record.ended,
-        about=replace(about(record), call_ids=tuple(ids)),
+        about=changed(about(record), call_ids=tuple(ids)),
     )
 
 

@@ -8,7 +8,8 @@ from types import NoneType
 from typing import Any
 
 from retry_guard_core import Record
-from retry_guard_ledgers._protocol import Action, LedgerError, about
+from retry_guard_ledgers._action import Action, about
+from retry_guard_ledgers._protocol import LedgerError
 
 FIXED = (
     "scope", "identity", "id", "turn", "tool", "resource", "ordinal", "content", "contract",

@@ -1,10 +1,12 @@
 """What every ledger decides in the same way, beside `take_over` and `may_save`."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 
 from retry_guard_core import Now, Record
-from retry_guard_ledgers._protocol import Answer, LedgerError, about
+from retry_guard_ledgers._action import Action, about
+from retry_guard_ledgers._copies import changed
+from retry_guard_ledgers._protocol import Answer, LedgerError
 
 KEEP_RESULT = 86400.0
 """Seconds for which a result is kept once a caller has it."""
@@ -27,12 +29,21 @@ def saved(stored: Record, new: Record) -> Record:
     forged = new.key != stored.key and new.generation == stored.generation
     mine = stored.state == "open" and stored.owner == new.owner
     if new.state == "done" and (forged or not mine):
-        return replace(stored, state="done", value=new.value, settled_at=new.settled_at)
+        return changed(stored, state="done", value=new.value, settled_at=new.settled_at)
     if forged:
         raise key_changed(new)
-    ours, theirs = about(stored), about(new)
-    kept = replace(ours, effect_id=theirs.effect_id, call_ids=theirs.call_ids)
-    return replace(new, tool=stored.tool, turn=stored.turn, content=stored.content, about=kept)
+    kept = _kept(about(stored), about(new))
+    fixed = stored.tool, stored.turn, stored.content
+    if kept is new.about and fixed == (new.tool, new.turn, new.content):
+        return new
+    return changed(new, tool=stored.tool, turn=stored.turn, content=stored.content, about=kept)
+
+
+def _kept(ours: Action, theirs: Action) -> Action:
+    """Return what names the action, of which a save changes only two things."""
+    if theirs is ours:
+        return ours
+    return changed(ours, effect_id=theirs.effect_id, call_ids=theirs.call_ids)
 
 
 def key_changed(record: Record) -> LedgerError:
@@ -55,14 +66,14 @@ def resolved(
         )
     match answer, record.state:
         case "happened", "open" | "not_executed" | "abandoned":
-            settled = replace(record, state="done", value=value, settled_at=now.latest)
-            return replace(settled, answer=None, asked_at=now.earliest)
+            settled = changed(record, state="done", value=value, settled_at=now.latest)
+            return changed(settled, answer=None, asked_at=now.earliest)
         case "did_not_happen", "open":
-            return replace(record, answer=answer, asked_at=inf if final else now.earliest)
+            return changed(record, answer=answer, asked_at=inf if final else now.earliest)
         case "again", "open" | "done":
-            return replace(record, answer=answer, asked_at=now.earliest)
+            return changed(record, answer=answer, asked_at=now.earliest)
         case "abandon", "open":
-            return replace(record, state="abandoned", settled_at=now.latest)
+            return changed(record, state="abandoned", settled_at=now.latest)
         case _:
             state, said = record.state.replace("_", " "), answer.replace("_", " ")
             raise LedgerError(

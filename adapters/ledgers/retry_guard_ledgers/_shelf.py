@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from retry_guard_core import Record
-from retry_guard_ledgers._protocol import about
+from retry_guard_ledgers._action import about
 
 
 @dataclass(slots=True)

@@ -3,6 +3,7 @@
 import builtins
 import logging
 import os
+import sqlite3
 from math import inf
 
 from retry_guard_core import Now, Record
@@ -67,16 +68,16 @@ class SQLiteLedger:
         self.secret: bytes = self._sessions.run("normal", _verbs.secret)
         self._time = Timekeeper(clocks or machine_clocks())
         self._look_at = -inf
-        self._agree()
+        self._sessions.run("full", self._agree)
 
-    def _agree(self) -> None:
+    def _agree(self, db: sqlite3.Connection) -> None:
         """Use the anchor that all processes share; at times, look whether another is due."""
         keeper, steady = self._time, self._time.clocks.steady()
         if steady > self._look_at:
-            keeper.anchor = self._sessions.run("full", shared_anchor, keeper)
+            keeper.anchor = shared_anchor(db, keeper)
             self._look_at = steady + (LOOK_LATER if keeper.is_ahead() else LOOK_AGAIN)
         else:
-            self._sessions.run("full", follow, keeper)
+            follow(db, keeper)
 
     def now(self) -> Now:
         """Return the ledger's time. Never fails, and touches no file."""
@@ -85,13 +86,17 @@ class SQLiteLedger:
     def claim(self, record: Record, after: Record | None, now: Now) -> Record:
         """Return the record that counts; see `Ledger.claim`."""
         check(record)
+        return self._sessions.run("full", self._claim, record, after, now)
+
+    def _claim(
+        self, db: sqlite3.Connection, record: Record, after: Record | None, now: Now
+    ) -> Record:
+        """Claim it, its lease as long by the anchor of this moment as by the one it was made by."""
         anchor = self._time.anchor
-        self._agree()
+        self._agree(db)
         if self._time.anchor != anchor:
             record = lengthened(record, now, self._time.now())
-        return self._sessions.run(
-            "full", _verbs.claim, self._places, self._time, record, after, now
-        )
+        return _verbs.claim(db, self._places, self._time, record, after, now)
 
     def save(self, record: Record) -> bool:
         """Store it if it may be; see `Ledger.save`."""

@@ -5,7 +5,7 @@
 from typing import Any
 
 from retry_guard_core import Record
-from retry_guard_ledgers._protocol import about
+from retry_guard_ledgers._action import about
 from retry_guard_ledgers._rows import COLUMNS, STATUS, changing
 
 _ALL = ", ".join(f"records.{column}" for column in COLUMNS)

@@ -1,15 +1,16 @@
 """The verbs of a SQLite ledger, on a connection that commits each statement by itself."""
 
 import sqlite3
-from dataclasses import replace
 from typing import Any
 
 from retry_guard_core import Now, Record
 from retry_guard_ledgers import _statements as sql
+from retry_guard_ledgers._action import about
 from retry_guard_ledgers._anchors import follow
 from retry_guard_ledgers._clock import Timekeeper
+from retry_guard_ledgers._copies import changed
 from retry_guard_ledgers._places import Places
-from retry_guard_ledgers._protocol import Answer, about, take_over
+from retry_guard_ledgers._protocol import Answer, take_over
 from retry_guard_ledgers._rows import record_of, whole
 from retry_guard_ledgers._rules import key_changed, one_of, resolved, unknown
 from retry_guard_ledgers._transactions import transaction
@@ -67,7 +68,7 @@ def _counts(db: sqlite3.Connection, places: Places, record: Record) -> Record | 
     *row, place, answered = rows[0]
     counts = record_of(row)
     places.remember(scope, about(counts).id, place)
-    return replace(counts, turn=record.turn) if answered else counts
+    return changed(counts, turn=record.turn) if answered else counts
 
 
 def save(db: sqlite3.Connection, places: Places, record: Record) -> bool:
@@ -77,18 +78,18 @@ def save(db: sqlite3.Connection, places: Places, record: Record) -> bool:
     if place is None:
         return False
     row = sql.stored_row(place, record)
-    if record.state != "open" and _changed(db, sql.SETTLE, row):
+    if record.state != "open" and _did(db, sql.SETTLE, row):
         return True
-    if _changed(db, sql.SAVE, row):
+    if _did(db, sql.SAVE, row):
         return True
     if record.state == "done":
-        return _changed(db, sql.LATE, (place, name, record.value, record.settled_at))
+        return _did(db, sql.LATE, (place, name, record.value, record.settled_at))
     if db.execute(sql.IS_MINE, (place, name, record.owner)).fetchall():
         raise key_changed(record)
     return False
 
 
-def _changed(db: sqlite3.Connection, statement: str, row: tuple[Any, ...]) -> bool:
+def _did(db: sqlite3.Connection, statement: str, row: tuple[Any, ...]) -> bool:
     return db.execute(statement, row).rowcount > 0
 
 
@@ -104,7 +105,7 @@ def deliver(
 ) -> None:
     """Note that a caller of this turn has the result."""
     told = (places.row(db, scope, action), action, turn)
-    if _changed(db, sql.DELIVER_OWN, told) or not db.execute(sql.UNTOLD, told).fetchall():
+    if _did(db, sql.DELIVER_OWN, told) or not db.execute(sql.UNTOLD, told).fetchall():
         return
     with transaction(db):
         db.execute(sql.DELIVER, told)

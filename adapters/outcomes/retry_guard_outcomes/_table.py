@@ -4,6 +4,7 @@ A class is named by the root of its module and its own name, so no library is im
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Literal
 
 Proof = Literal[
@@ -135,9 +136,14 @@ def names(kind: type[object]) -> list[str]:
     """Return the names of a class and of those that it inherits from, the nearest first."""
     found: list[str] = []
     for base in kind.__mro__:
-        root = base.__module__.partition(".")[0]
-        found += [f"{ALIASES.get(root, root)}.{base.__name__}", f"*.{base.__name__}"]
+        found += _names(base.__module__, base.__name__)
     return found
+
+
+@lru_cache(maxsize=512)
+def _names(module: str, name: str) -> tuple[str, str]:
+    root = module.partition(".")[0]
+    return f"{ALIASES.get(root, root)}.{name}", f"*.{name}"
 
 
 def proof_of(kind: type[BaseException]) -> Proof:

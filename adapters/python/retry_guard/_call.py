@@ -8,7 +8,6 @@ from typing import Any, Literal
 from retry_guard._clock import Clock
 from retry_guard._heartbeat import Heartbeat
 from retry_guard._policy import Policy
-from retry_guard._records import changed
 from retry_guard_contracts import (
     Contract,
     caller_key,
@@ -19,7 +18,7 @@ from retry_guard_contracts import (
     seal,
 )
 from retry_guard_core import Now, Record
-from retry_guard_ledgers import Action, Ledger, about
+from retry_guard_ledgers import Action, Ledger, about, changed
 from retry_guard_outcomes import Done, NotExecuted, Unknown
 
 Send = Callable[[dict[str, Any], dict[str, str]], Any]

@@ -4,10 +4,9 @@ from dataclasses import dataclass, replace
 
 from retry_guard._call import Call, Site
 from retry_guard._hands import Hands
-from retry_guard._records import changed
 from retry_guard_contracts import caller_key, decode, differing
 from retry_guard_core import Record
-from retry_guard_ledgers import about
+from retry_guard_ledgers import about, changed
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """Carries out single steps: claim, save, send, read, wait, ask. No rule lives here."""
 
-from dataclasses import replace
 from typing import Any, assert_never
 
 from retry_guard._attempt import NOTHING, STOPPED, judged, outgoing
@@ -8,9 +7,8 @@ from retry_guard._call import Call, Site
 from retry_guard._clock import TICK
 from retry_guard._hands import AwaitedError, Hands
 from retry_guard._look import look, put
-from retry_guard._records import changed
 from retry_guard_core import End, Now, Record, Reply, Step
-from retry_guard_ledgers import LedgerError, about
+from retry_guard_ledgers import LedgerError, about, changed
 
 
 class Performer:
@@ -73,7 +71,7 @@ class Performer:
 
     async def _marked(self, record: Record) -> Record:
         """The record, marked where a newer write makes it harmful to repeat an idempotent one."""
-        return replace(record, seen="superseded") if await self._superseded(record) else record
+        return changed(record, seen="superseded") if await self._superseded(record) else record
 
     async def _superseded(self, record: Record) -> bool:
         mine = record.state == "open" and record.owner == self.call.draft.owner
@@ -119,7 +117,7 @@ class Performer:
             result = error
         self.last = judged(self.call, record, self.site, result)
         if self.last.effect_id is not None:
-            record = replace(record, about=replace(about(record), effect_id=self.last.effect_id))
+            record = changed(record, about=changed(about(record), effect_id=self.last.effect_id))
         return self.reply(record, end=self.last.end)
 
     def _packed(self, record: Record) -> tuple[dict[str, Any], dict[str, str]] | None:

@@ -1,4 +1,4 @@
-"""What scripted agents have in common: they follow the steps of a task, one call at a time.
+"""What scripted agents have in common: they follow the steps of a task, one after the other.
 
 An agent sees what a model would see: the prompt (which `steps` stand for: how a model reads it),
 the tools as they are described, and the text of each answer. It ends by calling `finish`.
@@ -6,8 +6,8 @@ the tools as they are described, and the text of each answer. It ends by calling
 
 import json
 import re
-from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from retry_guard_sandbox.services import KEY, Tool
@@ -37,19 +37,35 @@ Moves = Generator[Message, tuple[str, ...], None]
 """An agent on its way: it yields messages and is sent the text of each call's answer."""
 
 
+def _no_other_words(_tool: str, _arguments: Json) -> Json | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What an agent goes by. `new_key` makes an idempotency key that was never used before."""
+    """What an agent goes by. `new_key` makes an idempotency key that was never used before.
+
+    `known`: the results of the steps that were done in earlier turns, by number.
+    `prompt`: what the user said. `reworded`: how a model that plans a call anew would word its
+    arguments; None where it would use the same words.
+    """
 
     steps: tuple[Step, ...]
     tools: Mapping[str, Tool]
     new_key: Callable[[], str]
+    known: dict[int, Json] = field(default_factory=dict[int, Json])
+    prompt: str = ""
+    reworded: Callable[[str, Json], Json | None] = _no_other_words
 
     def keyed(self, call: ToolCall) -> ToolCall:
         """Return the call with a new key, where the tool offers a parameter for one."""
         if not self.tools[call.tool].keyed:
             return call
         return ToolCall(call.tool, {**call.arguments, KEY: self.new_key()})
+
+    def is_read(self, call: ToolCall) -> bool:
+        """Whether the tool only reads, as its description says."""
+        return self.tools[call.tool].effect == "read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +76,8 @@ class Heard:
     result: Json | None = None
 
 
-Pursuit = Generator[ToolCall, str, Heard]
+Pursuit = Generator[Message, tuple[str, ...], Heard]
+"""The way of one step to its end."""
 Pursue = Callable[[Sight, ToolCall], Pursuit]
 
 
@@ -72,29 +89,43 @@ def heard(text: str) -> Heard:
     return Heard("failed" if _REFUSED.match(str(body["error"])) else "uncertain")
 
 
-def follow(sight: Sight, pursue: Pursue) -> Moves:
-    """Do one step after the other, leave out what needs a missing result, then finish."""
+def alone(call: ToolCall) -> Pursuit:
+    """Make one call, in a message of its own."""
+    (answer,) = yield (call,)
+    return heard(answer)
+
+
+def until_clear(calls: Iterable[ToolCall]) -> Pursuit:
+    """Make these calls, one after the other, until an answer says what happened."""
+    answer = Heard("uncertain")
+    for call in calls:
+        answer = yield from alone(call)
+        if answer.status != "uncertain":
+            break
+    return answer
+
+
+def follow(sight: Sight, pursue: Pursue, *, stops: bool = False) -> Moves:
+    """Do one step after the other, leave out what needs a missing result, then finish.
+
+    `stops`: after the first step whose end is not clear, leave out all others.
+    """
     results: list[Json | None] = []
     worst: Status = "done"
-    for step in sight.steps:
+    for number, step in enumerate(sight.steps):
+        if number in sight.known:
+            results.append(sight.known[number])
+            continue
         arguments = step.filled(results)
         if arguments is None:
             results.append(None)
             continue
-        end = yield from _one_by_one(pursue(sight, ToolCall(step.tool, arguments)))
+        end = yield from pursue(sight, ToolCall(step.tool, arguments))
         results.append(end.result)
+        if end.status == "done" and end.result is not None:
+            sight.known[number] = end.result
         if end.status != "done" and worst != "uncertain":
             worst = end.status
+        if stops and end.status == "uncertain":
+            break
     yield (ToolCall("finish", {"status": worst}),)
-
-
-def _one_by_one(pursuit: Pursuit) -> Generator[Message, tuple[str, ...], Heard]:
-    """Send each call in a message of its own."""
-    try:
-        call = next(pursuit)
-        while True:
-            (answer,) = yield (call,)
-            call = pursuit.send(answer)
-    except StopIteration as end:
-        heard_last: Heard = end.value
-        return heard_last

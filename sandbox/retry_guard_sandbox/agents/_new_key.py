@@ -2,13 +2,12 @@
 
 from retry_guard_sandbox.agents._moves import (
     TRIES,
-    Heard,
     Moves,
     Pursuit,
     Sight,
     ToolCall,
     follow,
-    heard,
+    until_clear,
 )
 
 
@@ -18,9 +17,4 @@ def new_key(sight: Sight) -> Moves:
 
 
 def _pursue(sight: Sight, call: ToolCall) -> Pursuit:
-    answer = Heard("uncertain")
-    for _ in range(TRIES):
-        answer = heard((yield sight.keyed(call)))
-        if answer.status != "uncertain":
-            break
-    return answer
+    return until_clear(sight.keyed(call) for _ in range(TRIES))

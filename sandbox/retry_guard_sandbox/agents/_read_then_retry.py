@@ -2,24 +2,25 @@
 
 from collections.abc import Generator
 
+from retry_guard_sandbox.agents._looking import Found, found, look_for
 from retry_guard_sandbox.agents._moves import (
     TRIES,
     Heard,
+    Message,
     Moves,
     Pursuit,
     Sight,
     ToolCall,
+    alone,
     follow,
-    heard,
 )
-from retry_guard_sandbox.world._http import Json
 
 
 def read_then_retry(sight: Sight) -> Moves:
     """On an error, read what the tool's description names; if it is not there, call again.
 
     It believes what it sees at once, as models do: present is done, absent is not done. What is
-    there twice it leaves alone, as uncertain.
+    there twice, or only in part, it leaves alone, as uncertain.
     """
     return follow(sight, _pursue)
 
@@ -27,24 +28,22 @@ def read_then_retry(sight: Sight) -> Moves:
 def _pursue(sight: Sight, call: ToolCall) -> Pursuit:
     sent, answer = sight.keyed(call), Heard("uncertain")
     for _ in range(TRIES):
-        answer = heard((yield sent))
+        answer = yield from alone(sent)
         if answer.status != "uncertain":
             break
-        found = yield from _look(sight, call)
-        if len(found) == 1:
-            return Heard("done", found[0])
-        if found:
+        seen = yield from _look(sight, call)
+        if seen.what == "present":
+            return Heard("done", seen.result)
+        if seen.what == "unclear":
             break
     return answer
 
 
-def _look(sight: Sight, call: ToolCall) -> Generator[ToolCall, str, list[Json]]:
-    """Return the items that look like the effect, of those that the read shows."""
-    look = sight.tools[call.tool].look
+def _look(sight: Sight, call: ToolCall) -> Generator[Message, tuple[str, ...], Found]:
+    """Read, and return what is there of the call's effect; nothing where there is no read."""
+    tool = sight.tools[call.tool]
+    look = look_for(tool, call.arguments)
     if look is None:
-        return []
-    given = {name: call.arguments[source] for name, source in look.arguments.items()}
-    seen = heard((yield ToolCall(look.tool, given)))
-    items: list[Json] = [] if seen.result is None else seen.result[look.items]
-    wanted = call.arguments.items()
-    return [item for item in items if wanted <= item.items()]
+        return Found("absent")
+    seen = yield from alone(look)
+    return Found("absent") if seen.result is None else found(tool, call.arguments, seen.result)

@@ -1,14 +1,15 @@
 """The agent that repeats a call until it gets an answer."""
 
+from itertools import repeat
+
 from retry_guard_sandbox.agents._moves import (
     TRIES,
-    Heard,
     Moves,
     Pursuit,
     Sight,
     ToolCall,
     follow,
-    heard,
+    until_clear,
 )
 
 
@@ -18,9 +19,4 @@ def retry(sight: Sight) -> Moves:
 
 
 def _pursue(sight: Sight, call: ToolCall) -> Pursuit:
-    call, answer = sight.keyed(call), Heard("uncertain")
-    for _ in range(TRIES):
-        answer = heard((yield call))
-        if answer.status != "uncertain":
-            break
-    return answer
+    return until_clear(repeat(sight.keyed(call), TRIES))

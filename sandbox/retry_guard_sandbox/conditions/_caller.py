@@ -1,10 +1,12 @@
 """What stands between a harness and the wire: the vocabulary that all conditions share."""
 
 import json
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
+from retry_guard_ledgers import Ledger, MemoryLedger
 from retry_guard_sandbox.agents import ToolCall
 from retry_guard_sandbox.world._http import Json
 from retry_guard_sandbox.world._operators import Operator
@@ -37,18 +39,57 @@ class Escalation:
     needed: bool
 
 
+class Doubt(NamedTuple):
+    """A write that is open at a moment, `at`.
+
+    `exchanges`: how many there had been. `first`, `begun`: how many there were when the call
+    began, and when that was. `since`: when the action was sent first.
+    """
+
+    call: ToolCall
+    exchanges: int
+    first: int
+    begun: float
+    since: float
+    at: float
+
+
+def _directly(ledger: Ledger) -> Ledger:
+    return ledger
+
+
+def fresh_ledger() -> Ledger:
+    """A ledger for one episode: without the warning that it will not outlive it."""
+    log = logging.getLogger("retry_guard")
+    before, log.disabled = log.disabled, True
+    try:
+        return MemoryLedger()
+    finally:
+        log.disabled = before
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
     """What a condition works with, in one episode.
 
     `kept`: what outlives the condition's process, by name, such as a ledger on a disk.
-    `escalations`: what was handed over, in order, by whichever process.
+    `connect`: how this process reaches a ledger; a harness may stand between.
+    `escalations`: what was handed over, in order, by whichever process. `doubts`: the writes
+    whose last answer left them open, by action.
     """
 
     world: World
     operator: Operator
     kept: dict[str, Any] = field(default_factory=dict[str, Any])
     escalations: list[Escalation] = field(default_factory=list[Escalation])
+    doubts: dict[str, Doubt] = field(default_factory=dict[str, Doubt])
+    connect: Callable[[Ledger], Ledger] = _directly
+
+    def ledger(self) -> Ledger:
+        """Return this process's connection to the ledger that is kept."""
+        if "ledger" not in self.kept:
+            self.kept["ledger"] = fresh_ledger()
+        return self.connect(self.kept["ledger"])
 
 
 class Caller(Protocol):
@@ -57,9 +98,6 @@ class Caller(Protocol):
     def call(self, asked: Asked) -> str:
         """Return the text of the answer, as a model would see it."""
         ...
-
-
-Condition = Callable[[Setting], Caller]
 
 
 def failure(message: str) -> str:

@@ -1,71 +1,104 @@
-"""The arms with and without the guard: one code path; in `no_guard` it passes everything on."""
+"""The code path of all arms: a guard, which in all but its own passes everything on."""
 
 import json
-import logging
-from functools import partial
+from collections.abc import Callable
+from contextvars import ContextVar
+from functools import cache, partial
 from typing import Any, Literal, assert_never
 
-from retry_guard import Answer, Done, Guard, NotExecuted, Outcome, Policy, Unresolved
-from retry_guard_ledgers import Ledger, MemoryLedger
+from retry_guard import Answer, Done, Guard, NotExecuted, Outcome, Unresolved
+from retry_guard_contracts import decode
+from retry_guard_ledgers import about
 from retry_guard_outcomes import classify
-from retry_guard_sandbox.agents import ToolCall
-from retry_guard_sandbox.conditions._caller import TENANT, Asked, Escalation, Setting, failure
-from retry_guard_sandbox.grading._needed import Moment, needed
-from retry_guard_sandbox.services import KEY
-from retry_guard_sandbox.world._http import APIStatusError, Json, ReadTimeout
+from retry_guard_sandbox.conditions._caller import (
+    TENANT,
+    Asked,
+    Setting,
+    failure,
+    fresh_ledger,
+)
+from retry_guard_sandbox.conditions._course import (
+    CLIENT_ERRORS,
+    POLICY,
+    Course,
+    WithheldError,
+    without_key,
+)
+from retry_guard_sandbox.conditions._left import remember
+from retry_guard_sandbox.conditions._straight import straight
+from retry_guard_sandbox.world._http import Json
+
+Way = Callable[[Course, Json], Json]
+"""What a condition does to carry out one call with these arguments, beneath the guard."""
+
+_COURSE: ContextVar[Course] = ContextVar("course")
+"""The call that this thread carries out."""
+
+
+@cache
+def passing() -> Guard:
+    """Return the guard that passes everything on: it keeps nothing, so one serves all episodes."""
+    return Guard(fresh_ledger(), classify=classify, mode="off")
 
 
 class GuardedCaller:
-    """Makes every call through `retry_guard.Guard`, whose mode is what tells the arms apart."""
+    """Makes every call through `retry_guard.Guard`; its mode and the way beneath are the arm."""
 
-    def __init__(self, setting: Setting, *, mode: Literal["guard", "off"]) -> None:
+    def __init__(
+        self, setting: Setting, *, mode: Literal["guard", "off"] = "off", way: Way = straight
+    ) -> None:
         """A guard on the world's clock, with the ledger that is kept."""
-        self._setting, self._world = setting, setting.world
-        world = self._world
-        if "ledger" not in setting.kept:
-            setting.kept["ledger"] = _ledger()
-        self._policy = Policy()
+        self._setting, self._way = setting, way
         self._calls = 0
-        self._current = ToolCall("", {})
-        self._began, self._first = 0.0, 0
-        self._guard = Guard(
-            setting.kept["ledger"],
+        self._guard = passing() if mode == "off" else self._guarding(setting)
+
+    def _guarding(self, setting: Setting) -> Guard:
+        world = setting.world
+        return Guard(
+            setting.ledger(),
             world.variant.contracts.values(),
             classify=classify,
             read=world.wire.call,
             ask=self._ask,
-            policy=self._policy,
+            policy=POLICY,
             clock=world.clock,
-            mode=mode,
             secret=world.streams.secret("guard"),
         )
 
     def call(self, asked: Asked) -> str:
         """Make the call; an error becomes text, as a scaffold makes it."""
-        call = asked.call
-        plain = {name: value for name, value in call.arguments.items() if name != KEY}
         self._calls += 1
-        self._current = ToolCall(call.tool, plain)
-        self._began, self._first = self._world.clock.time, len(self._world.wire.seen)
-        send = partial(self._send, call.tool)
+        world = self._setting.world
+        course = Course(self._setting, asked, self._calls, world.clock.time, len(world.wire.seen))
+        before = _COURSE.set(course)
+        try:
+            text = self._answer(course)
+        finally:
+            _COURSE.reset(before)
+        if course.is_write:
+            remember(course, text)
+        return text
+
+    def _answer(self, course: Course) -> str:
+        call, asked = course.asked.call, course.asked
         try:
             outcome = self._guard.call(
                 call.tool,
                 call.arguments,
-                send=send,
+                send=partial(self._send, course),
                 scope=TENANT,
                 turn=asked.turn,
                 call_id=asked.call_id,
                 ordinal=asked.ordinal,
             )
-        except (APIStatusError, ReadTimeout) as error:
+        except (*CLIENT_ERRORS, WithheldError) as error:
             return failure(str(error))
-        return self._text(outcome)
+        return self._text(course, outcome)
 
-    def _send(self, tool: str, arguments: dict[str, Any], _extra: dict[str, str]) -> Json:
-        return self._world.wire.call(tool, arguments)
+    def _send(self, course: Course, arguments: dict[str, Any], _extra: dict[str, str]) -> Json:
+        return self._way(course, arguments)
 
-    def _text(self, outcome: Outcome) -> str:
+    def _text(self, course: Course, outcome: Outcome) -> str:
         match outcome:
             case Done(value):
                 return json.dumps(value)
@@ -73,37 +106,20 @@ class GuardedCaller:
                 return failure(str(error))
             case Unresolved(action, reason, text=text):
                 if reason != "abandoned":
-                    self._note()
+                    course.note(*self._recorded(course, action))
                 # The record's id is random; a model gets the ordinal of the call instead.
-                return failure(text.replace(action, f"action-{self._calls}"))
+                return failure(text.replace(action, f"action-{course.number}"))
             case _:
                 assert_never(outcome)
 
-    def _ask(self, _unresolved: Unresolved) -> Answer | None:
-        self._note()
-        world, call = self._world, self._current
-        return self._setting.operator(world.network, world.effects, call.tool, call.arguments)
+    def _ask(self, unresolved: Unresolved) -> Answer | None:
+        course = _COURSE.get()
+        return course.hand_over(*self._recorded(course, unresolved.action))
 
-    def _note(self) -> None:
-        world, call = self._world, self._current
-        moment = Moment(
-            tool=call.tool,
-            arguments=call.arguments,
-            seen=world.wire.seen,
-            first=self._first,
-            begun=self._began,
-            now=world.clock.time,
-            made=world.effects.of(call.tool, call.arguments),
-        )
-        was_needed = needed(world.variant.contracts[call.tool], self._policy, moment)
-        self._setting.escalations.append(Escalation(call.tool, call.arguments, was_needed))
-
-
-def _ledger() -> Ledger:
-    """A ledger for one episode: without the warning that it will not outlive it."""
-    log = logging.getLogger("retry_guard")
-    before, log.disabled = log.disabled, True
-    try:
-        return MemoryLedger()
-    finally:
-        log.disabled = before
+    def _recorded(self, course: Course, action: str) -> tuple[Json, float]:
+        """What an operator reads in the record: the arguments, and when they were sent first."""
+        record = self._guard.ledger.get(TENANT, action)
+        if record is None:
+            return course.plain, course.begun
+        recorded: Json = decode(about(record).arguments)
+        return without_key(recorded), min(record.sends, default=record.claimed)

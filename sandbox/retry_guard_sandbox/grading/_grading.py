@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from retry_guard_sandbox.conditions import Escalation
 from retry_guard_sandbox.grading._rows import OutcomeName
-from retry_guard_sandbox.services import SERVICES
+from retry_guard_sandbox.services import SERVICES, TOOLS
 from retry_guard_sandbox.tasks import Task
 from retry_guard_sandbox.world._effects import Effect, Effects
 from retry_guard_sandbox.world._wire import Seen
@@ -41,7 +41,7 @@ def grade(
     `ended`: when the episode did. `times`: how often the user wanted each write.
     """
     task = task.wanted(times)
-    owners = [_owner(task, effects, exchange) for exchange in seen]
+    owners = [_owners(task, effects, exchange) for exchange in seen]
     grades = [
         _grade(task, write, effects, escalations, _course(write, seen, owners, ended))
         for write in range(len(task.intended))
@@ -81,27 +81,29 @@ def _outcome(task: Task, write: int, made: Sequence[Effect], effects: Effects) -
     return "exactly_once" if right else "divergent"
 
 
-def _owner(task: Task, effects: Effects, exchange: Seen) -> int | None:
-    """Return the intended write that a request was about; None: it was no write."""
-    request = exchange.request
-    writes = range(len(task.intended))
-    return next(
-        (w for w in writes if task.is_about(w, request.tool, request.arguments, effects)), None
+def _owners(task: Task, effects: Effects, exchange: Seen) -> frozenset[int]:
+    """Return the intended writes that a request was about: of a batch, one for each item."""
+    request, writes = exchange.request, range(len(task.intended))
+    if TOOLS[request.tool].effect == "read":
+        return frozenset()
+    return frozenset(
+        w for w in writes if task.is_about(w, request.tool, request.arguments, effects)
     )
 
 
 def _course(
-    write: int, seen: Sequence[Seen], owners: Sequence[int | None], ended: float
+    write: int, seen: Sequence[Seen], owners: Sequence[frozenset[int]], ended: float
 ) -> tuple[int, float]:
     """Return the requests in the course of a write, and how long that took.
 
     A write's course begins with its first request and ends where another's begins, or with the
     episode. A task's writes are done one after the other; reads belong to the one before them.
+    The items of a batch have one course.
     """
-    if write not in owners:
+    first = next((i for i, about in enumerate(owners) if write in about), None)
+    if first is None:
         return 0, 0.0
-    first = owners.index(write)
-    others = (i for i, owner in enumerate(owners) if i > first and owner not in (write, None))
+    others = (i for i, about in enumerate(owners) if i > first and about and write not in about)
     last = next(others, len(seen))
     end = ended if last == len(seen) else seen[last].begun
     return last - first, round(end - seen[first].begun, 3)

@@ -1,9 +1,10 @@
 """Whether an escalation was needed, or something short of a person would have told.
 
 Needed: the observations leave both "executed" and "not executed" possible, and neither a usable
-key nor a decisive read fits before the deadline. A read is decisive if it is the first since the
-last send's end and lag and would show the one effect that there is, or if finding none proves
-that there will be none. Effects that are shown twice are for a person: no client can undo one.
+key nor a decisive read fits before the deadline. A read is decisive if it would show, at the
+latest just before the deadline, each effect that should be there once, or if finding none proves
+that there will be none. A read that failed showed nothing, and leaves room for another. What is
+there twice is for a person: no client can undo it. Of a batch, each item is an effect of its own.
 All this follows from the contract; nothing here knows how the guard decides.
 """
 
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from retry_guard import Contract, Policy
+from retry_guard_sandbox.services import TOOLS
 from retry_guard_sandbox.world._effects import Effect
 from retry_guard_sandbox.world._http import Json
 from retry_guard_sandbox.world._wire import Seen
@@ -21,7 +23,8 @@ class Moment:
     """When one call of a write was handed over.
 
     `seen`: all exchanges so far. `first`: how many there were when the call began, at `begun`.
-    `now`: the moment. `made`: the effects that the action had until then.
+    `now`: the moment. `since`: when the action that it is about was sent first; what was sent
+    before is settled. `made`: the effects that it had until now.
     """
 
     tool: str
@@ -31,6 +34,7 @@ class Moment:
     begun: float
     now: float
     made: Sequence[Effect]
+    since: float = 0.0
 
 
 def needed(contract: Contract, policy: Policy, moment: Moment) -> bool:
@@ -38,12 +42,15 @@ def needed(contract: Contract, policy: Policy, moment: Moment) -> bool:
     sends = [s for s in moment.seen if _is_send(s, moment)]
     if not any(send.is_open for send in sends):
         return False
-    shown = max((_shown(s, moment) for s in moment.seen if _is_read(s, contract)), default=0)
-    if shown:
-        return shown > 1
+    made, reads = _by_part(moment), _reads(contract, moment)
+    shown = [max((_shown(read, part) for read in reads), default=0) for part in made]
+    if max(shown) > 1:
+        return True
+    if min(shown) == 1:
+        return False
     return not (
         _key_is_usable(contract, policy, moment, sends)
-        or _read_fits(contract, policy, moment, sends)
+        or _read_fits(contract, policy, moment, sends, made)
     )
 
 
@@ -62,18 +69,22 @@ def _key_is_usable(
     return again < policy.attempts and in_time and moment.now + pause <= _deadline(policy, moment)
 
 
-def _read_fits(contract: Contract, policy: Policy, moment: Moment, sends: Sequence[Seen]) -> bool:
+def _read_fits(
+    contract: Contract,
+    policy: Policy,
+    moment: Moment,
+    sends: Sequence[Seen],
+    made: Sequence[Sequence[Effect]],
+) -> bool:
     """Whether a read that would have settled it was still to come in this call."""
-    terms, last = contract.terms, sends[-1].ended
+    terms, latest = contract.terms, _deadline(policy, moment) - policy.poll
     if not terms.read_back:
         return False
-    until = _deadline(policy, moment)
-    looks = [seen.begun for seen in moment.seen if _is_read(seen, contract)]
-    due = max(moment.now, last + terms.lag)
-    would_show = len(moment.made) == 1 and moment.made[0].at + terms.lag <= due
-    if would_show and due <= until and not any(look >= last + terms.lag for look in looks):
+    visible = [[e for e in part if e.at + terms.lag <= latest] for part in made]
+    if moment.now <= latest and all(len(part) == 1 for part in visible):
         return True
-    return terms.conclusive and max(moment.now, last + terms.lag + terms.bound) <= until
+    last = max(send.ended for send in sends)
+    return terms.conclusive and max(moment.now, last + terms.lag + terms.bound) <= latest
 
 
 def _deadline(policy: Policy, moment: Moment) -> float:
@@ -81,15 +92,34 @@ def _deadline(policy: Policy, moment: Moment) -> float:
 
 
 def _is_send(seen: Seen, moment: Moment) -> bool:
-    return (seen.request.tool, seen.request.arguments) == (moment.tool, moment.arguments)
+    """Whether it is a send of this action, or of some items of its batch."""
+    request = seen.request
+    if request.tool != moment.tool or seen.begun < moment.since:
+        return False
+    tool = TOOLS[moment.tool]
+    return request.arguments == moment.arguments or any(
+        tool.same(one, other)
+        for one in tool.parts(request.arguments)
+        for other in tool.parts(moment.arguments)
+    )
 
 
-def _is_read(seen: Seen, contract: Contract) -> bool:
-    return contract.read_back is not None and seen.request.tool == contract.read_back.tool
+def _by_part(moment: Moment) -> list[list[Effect]]:
+    """Return the effects of each item of a batch; of any other write, all of them."""
+    tool = TOOLS[moment.tool]
+    return [
+        [effect for effect in moment.made if tool.same(effect.arguments, part)]
+        for part in tool.parts(moment.arguments)
+    ]
 
 
-def _shown(seen: Seen, moment: Moment) -> int:
-    """How many effects of the action a read showed."""
-    names = {effect.id for effect in moment.made}
+def _reads(contract: Contract, moment: Moment) -> list[Seen]:
+    name = None if contract.read_back is None else contract.read_back.tool
+    return [seen for seen in moment.seen if seen.request.tool == name]
+
+
+def _shown(seen: Seen, part: Sequence[Effect]) -> int:
+    """How many of these effects a read showed."""
+    names = {effect.id for effect in part}
     items: list[Json] = [] if seen.response is None else seen.response.body.get("data", [])
     return sum(item["id"] in names for item in items)

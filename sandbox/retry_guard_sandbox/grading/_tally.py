@@ -1,110 +1,132 @@
-"""Counting rows: of one arm, and of two arms draw by draw."""
+"""Counting cells: of one arm, each once, by its worst draw; and of two arms, draw by draw."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from math import ceil
+from types import MappingProxyType
 
-from retry_guard_sandbox.grading._rows import Row
+from retry_guard_sandbox.grading._census import Cell, Census, Draw, Draws
+from retry_guard_sandbox.grading._rows import OutcomeName
 
-Cell = tuple[str, str, str, str, int, str, str]
-"""contract, fault, attempts hit, task, write, tool, agent."""
+WORST: tuple[OutcomeName, ...] = ("duplicate", "divergent", "omission", "error", "exactly_once")
+"""The outcomes, from the worst to the best."""
 
-
-def cell_of(row: Row) -> Cell:
-    """Return the cell that a row is a draw of."""
-    return (
-        row.contract,
-        row.fault,
-        row.attempts_hit,
-        row.task,
-        row.write,
-        row.tool,
-        row.agent,
-    )
+_RANK: Mapping[OutcomeName, int] = MappingProxyType({name: i for i, name in enumerate(WORST)})
+_NO_STRAY = Draw("exactly_once", done=False, escalated=False, needed=False, resent=False)
 
 
-def name_of(cell: Cell) -> str:
-    """Return the name of a cell, for a person."""
-    contract, fault, hits, task, write, tool, agent = cell
-    return f"{contract} {fault} (hits {hits}) {task}[{write}] {tool} {agent}"
+def worst(draws: Draws) -> OutcomeName:
+    """Return the worst outcome of a cell."""
+    return min((draw.outcome for draw in draws.values()), key=_RANK.__getitem__)
 
 
-def is_false_completion(row: Row) -> bool:
-    """Whether the agent said that it was done, and this was not exactly once."""
-    return row.claimed == "done" and row.outcome != "exactly_once"
-
-
-def ran_twice_by_itself(row: Row) -> bool:
-    """Whether all surplus effects come from deliveries of one send."""
-    return row.executed_sends <= max(row.intended, 1)
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Tally:
-    """Counts of logical writes in one arm; `episodes` and the escalations likewise."""
+    """How many cells of one arm there are, by their worst draw, whose five counts are disjoint.
 
-    episodes: int
-    writes: int
-    exactly_once: int
-    duplicates: int
-    omissions: int
-    divergent: int
-    errors: int
-    false_completions: int
-    needed: int
-    needless: int
+    `falsely_done`, `needed`, `needless`: cells in which some draw is such. `varying`: cells whose
+    draws differ. `draws`: how many there are in all.
+    """
+
+    cells: int = 0
+    draws: int = 0
+    exactly_once: int = 0
+    duplicate: int = 0
+    omission: int = 0
+    divergent: int = 0
+    error: int = 0
+    falsely_done: int = 0
+    needed: int = 0
+    needless: int = 0
+    varying: int = 0
+
+    def add(self, draws: Draws) -> None:
+        """Count one cell."""
+        different = set(draws.values())
+        outcome = worst(draws)
+        self.cells += 1
+        self.draws += len(draws)
+        setattr(self, outcome, getattr(self, outcome) + 1)
+        self.falsely_done += any(draw.is_false_completion for draw in different)
+        self.needed += any(draw.needed for draw in different)
+        self.needless += any(draw.escalated and not draw.needed for draw in different)
+        self.varying += len(different) > 1
+
+    def columns(self) -> tuple[int, ...]:
+        """Return the counts that a table of arms shows."""
+        return (
+            self.cells,
+            self.duplicate,
+            self.omission,
+            self.falsely_done,
+            self.exactly_once,
+            self.needed,
+            self.needless,
+        )
 
 
-def tally(rows: Sequence[Row]) -> Tally:
-    """Count the rows of one arm."""
-    outcomes = [row.outcome for row in rows]
-    handed = [row.escalation_needed for row in rows if row.escalated]
-    return Tally(
-        episodes=len(
-            {
-                (r.contract, r.fault, r.attempts_hit, r.task, r.agent, r.operator, r.seed)
-                for r in rows
-            }
-        ),
-        writes=len(rows),
-        exactly_once=outcomes.count("exactly_once"),
-        duplicates=outcomes.count("duplicate"),
-        omissions=outcomes.count("omission"),
-        divergent=outcomes.count("divergent"),
-        errors=outcomes.count("error"),
-        false_completions=sum(map(is_false_completion, rows)),
-        needed=sum(handed),
-        needless=len(handed) - sum(handed),
-    )
+def tally(cells: Iterable[Draws]) -> Tally:
+    """Count cells of one arm."""
+    counted = Tally()
+    for draws in cells:
+        counted.add(draws)
+    return counted
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A cell in which some draws came out differently. `draws`: how many of `of`."""
+    """A cell in which some draws came out differently in another arm: `draws` of `of`."""
 
     cell: Cell
     draws: int
     of: int
 
+    @property
+    def name(self) -> str:
+        """What it is, for a person."""
+        return f"{self.cell.name}: {self.draws} of {self.of} draws"
 
-def changes(off: Iterable[Row], on: Iterable[Row]) -> tuple[list[Change], list[Change]]:
-    """Pair the arms draw by draw; return the cells that the second helped, and harmed.
 
-    Helped: not exactly once in the first arm, and exactly once in the second. Harmed: the
-    reverse. A cell can be both, in different draws.
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Cells that an arm helped (exactly once in it only), and harmed (the reverse).
+
+    A cell can be both, in different draws.
     """
-    first = {(*cell_of(row), row.operator, row.seed): row for row in off}
-    helped, harmed, draws = dict[Cell, int](), dict[Cell, int](), dict[Cell, int]()
-    for row in on:
-        before = first.get((*cell_of(row), row.operator, row.seed))
-        if before is None:
-            continue
-        cell = cell_of(row)
-        draws[cell] = draws.get(cell, 0) + 1
-        was, now = before.outcome == "exactly_once", row.outcome == "exactly_once"
-        if was != now:
-            tallied = harmed if was else helped
-            tallied[cell] = tallied.get(cell, 0) + 1
-    return (
-        [Change(cell, count, draws[cell]) for cell, count in helped.items()],
-        [Change(cell, count, draws[cell]) for cell, count in harmed.items()],
-    )
+
+    helped: tuple[Change, ...] = ()
+    harmed: tuple[Change, ...] = ()
+
+
+def pairs(census: Census, cell: Cell, off: str, on: str) -> Iterator[tuple[Draw, Draw]]:
+    """Yield the draws of a cell that both arms have; no stray in one of them is a good draw."""
+    if not {off, on} <= census.ran[cell.place]:
+        return
+    arms = census.cells[cell]
+    first, second = arms.get(off, {}), arms.get(on, {})
+    for seed in sorted({*first, *second} if cell.is_stray else first.keys() & second.keys()):
+        yield first.get(seed, _NO_STRAY), second.get(seed, _NO_STRAY)
+
+
+def changes(census: Census, cells: Iterable[Cell], off: str, on: str) -> Changes:
+    """Compare two arms in these cells, draw by draw."""
+    helped, harmed = list[Change](), list[Change]()
+    for cell in cells:
+        drawn = list(pairs(census, cell, off, on))
+        good = [tuple(one.outcome == "exactly_once" for one in pair) for pair in drawn]
+        for change, found in (((False, True), helped), ((True, False), harmed)):
+            if count := good.count(change):
+                found.append(Change(cell, count, len(drawn)))
+    return Changes(tuple(helped), tuple(harmed))
+
+
+def unpaired(census: Census, off: str, on: str) -> int:
+    """Return how many draws one of two arms lacks, in the cells that both have."""
+    both = (arms for cell, arms in census.cells.items() if not cell.is_stray)
+    return sum(len(arms[off].keys() ^ arms[on].keys()) for arms in both if {off, on} <= set(arms))
+
+
+def quantile(values: Iterable[float], share: float) -> float:
+    """Return the smallest value that at least this share of the values do not exceed."""
+    ordered = sorted(values)
+    return ordered[max(ceil(len(ordered) * share), 1) - 1]

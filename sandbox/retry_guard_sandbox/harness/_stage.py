@@ -1,11 +1,12 @@
 """The stage: one agent talks with its tools, turn by turn, through one condition's process."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
 
-from retry_guard_sandbox.agents import Moves, ToolCall
+from retry_guard_sandbox.agents import Agent, Sight, ToolCall
 from retry_guard_sandbox.conditions import Asked, Caller, Condition, Setting
+from retry_guard_sandbox.harness._process import Line, Process
+from retry_guard_sandbox.services import TOOLS
 
 BUDGET = 40
 """Messages that an agent may send in one turn."""
@@ -18,7 +19,7 @@ class BudgetError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Said:
     """One call and its answer; `at`: when it was there, in seconds since the epoch."""
 
     asked: Asked
@@ -30,41 +31,54 @@ class Line:
 class Stage:
     """An episode as a harness stages it.
 
-    `begin` begins the agent anew, as for a new message of the user. `caller` is the process
-    that carries out calls; a harness may replace it (`restart`) or stand between (`deliver`).
-    `lines`: what agent and tools said. `claimed`: how the agent finished last, if it did.
+    `seed` decides what a harness varies. `said`: what agent and tools said to each other.
+    `claimed`: how the agent finished last, if it did. `times`: how often the user wants each
+    write of the task.
     """
 
     setting: Setting
     condition: Condition
-    begin: Callable[[], Moves]
-    caller: Caller = field(init=False)
-    lines: list[Line] = field(default_factory=list[Line])
+    agent: Agent
+    sight: Sight
+    seed: int = 0
+    said: list[Said] = field(default_factory=list[Said])
     claimed: str | None = None
-    calls: int = 0
+    times: int = 1
+    _caller: Caller | None = None
+    _calls: int = 0
 
-    def __post_init__(self) -> None:
-        """Start the first process."""
-        self.restart()
+    def start(self, process: Process | None = None) -> Caller:
+        """Start a process that knows what was kept, and nothing else; it carries out what comes.
 
-    def restart(self) -> None:
-        """Start a process that knows what was kept, and nothing else."""
-        self.caller = self.condition(self.setting)
+        `process`: the moments at which the harness steps in.
+        """
+        self._caller = self.caller(process)
+        return self._caller
+
+    def caller(self, process: Process | None = None) -> Caller:
+        """Return what carries out calls in a process of its own, beside the one on the stage."""
+        if process is None:
+            return self.condition(self.setting)
+        line = Line(self.setting.world, process)
+        world = replace(self.setting.world, wire=line)
+        return self.condition(replace(self.setting, world=world, connect=process.connect))
 
     def talk(self, turn: str = "turn-1", deliver: "Deliver | None" = None) -> None:
         """Let the agent send messages until it finishes.
 
-        `deliver` carries out each call; the caller alone does by default. Raises `BudgetError`
-        where the agent goes on for ever.
+        `deliver` carries out each call; by default the process on the stage does. Raises
+        `BudgetError` where the agent goes on for ever.
         """
-        deliver, moves, self.claimed = deliver or simply, self.begin(), None
+        moves, self.claimed = self.agent(self.sight), None
         message = next(moves)
         for _ in range(BUDGET):
             if message[0].tool == "finish":
                 self.claimed = str(message[0].arguments["status"])
                 return
             self.setting.world.clock.sleep(THINKING)
-            answers = tuple(deliver(self, asked) for asked in self._asked(message, turn))
+            asked = self._asked(message, turn)
+            hand = deliver or Stage.hand_over
+            answers = tuple(hand(self, one) for one in asked)
             try:
                 message = moves.send(answers)
             except StopIteration:
@@ -72,38 +86,24 @@ class Stage:
         raise BudgetError(f"more than {BUDGET} messages")
 
     def hand_over(self, asked: Asked) -> str:
-        """Have the process carry out a call, and note what was answered."""
-        answer = self.caller.call(asked)
-        self.lines.append(Line(asked, answer, self.setting.world.clock.time))
+        """Have the process on the stage carry out a call, and note what was answered."""
+        answer = (self._caller or self.start()).call(asked)
+        self.said.append(Said(asked, answer, self.setting.world.clock.time))
         return answer
 
     def _asked(self, message: tuple[ToolCall, ...], turn: str) -> list[Asked]:
         """Name the calls of one message, and count those that are equal."""
         asked: list[Asked] = []
         for call in message:
-            self.calls += 1
+            self._calls += 1
             ordinal = sum(one.call == call for one in asked)
-            asked.append(Asked(call, turn, f"call_{self.calls}", ordinal))
+            asked.append(Asked(call, turn, f"call_{self._calls}", ordinal))
         return asked
 
 
 Deliver = Callable[[Stage, Asked], str]
-Play = Callable[[Stage], None]
 
 
-def simply(stage: Stage, asked: Asked) -> str:
-    """Hand the call over once."""
-    return stage.hand_over(asked)
-
-
-@dataclass(frozen=True, slots=True)
-class Harness:
-    """A harness and what goes wrong in it.
-
-    `times`: how often each write of the task is intended, once it is played to its end.
-    `play` stages the whole episode.
-    """
-
-    name: str
-    play: Play
-    times: Literal[1, 2] = 1
+def is_write(asked: Asked) -> bool:
+    """Whether a call may change something."""
+    return TOOLS[asked.call.tool].effect != "read"

@@ -1,82 +1,84 @@
-"""The report of two arms side by side, computed from rows and from nothing else."""
+"""The report of arms side by side, computed from rows and from nothing else."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
 
+from retry_guard_sandbox.grading._census import Census
 from retry_guard_sandbox.grading._rows import Row
-from retry_guard_sandbox.grading._tally import (
-    Change,
-    Tally,
-    changes,
-    is_false_completion,
-    name_of,
-    ran_twice_by_itself,
-    tally,
+from retry_guard_sandbox.grading._statistics_terms import EndPoint
+from retry_guard_sandbox.grading._tally import Change, worst
+from retry_guard_sandbox.reports._lines import Line, Summary, lines_of, summaries_of
+from retry_guard_sandbox.reports._models import END_POINT, MARGIN, Models, models_of
+from retry_guard_sandbox.reports._verdict import (
+    AB,
+    EXIT_CODES,
+    Frame,
+    Verdict,
+    blocks,
+    doubts,
+    is_scripted,
+    judged,
+    remaining,
+    statistical,
 )
 
+SCRIPTED = "Agents are scripted: this measures guard and contract mechanics, not models."
+MODELS = "Models act in simulated services: the unit of their statistics is the task."
+SCAFFOLD = "One scaffold acts in simulated services."
 HEADING = (
-    "Agents are scripted: a census of guard and contracts, not a sample of models.\n"
-    "Logical writes, guard off/on. Falsely done: claimed done, not exactly once.\n"
+    "A cell (contract, fault, task, tool, agent) counts once, by its worst draw.\n"
+    "Falsely done: claimed done, and it was not exactly once.\n"
     "Asked: given to a person where nothing else could tell (needed) or could have."
 )
-OFF, ON = "no_guard", "guard"
-
-Verdict = Literal["pass", "block", "inconclusive"]
-EXIT_CODES: dict[Verdict, int] = {"pass": 0, "block": 1, "inconclusive": 3}
-
-COLUMNS = (
-    "fault",
-    "writes",
-    "duplicates",
-    "omissions",
-    "falsely done",
-    "exactly once",
-    "asked: needed",
-    "asked: needless",
-)
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One contract under one fault, with the guard off and on. `episodes` are of one arm."""
-
-    contract: str
-    fault: str
-    off: Tally
-    on: Tally
-    helped: tuple[Change, ...]
-    harmed: tuple[Change, ...]
-
-    def texts(self) -> tuple[str, ...]:
-        """Return what stands in the columns."""
-        off, on = self.off, self.on
-        return (
-            self.fault,
-            str(max(off.writes, on.writes)),
-            f"{off.duplicates}/{on.duplicates}",
-            f"{off.omissions}/{on.omissions}",
-            f"{off.false_completions}/{on.false_completions}",
-            f"{off.exactly_once}/{on.exactly_once}",
-            f"{off.needed}/{on.needed}",
-            f"{off.needless}/{on.needless}",
-        )
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """The whole report. `remaining`: where duplicates are left. `findings`: what decided."""
+    """The whole report. `remaining`: where duplicates are left. `findings`: what decided.
 
+    `models`: statistics of the agents that are no scripts, if any were compared.
+    """
+
+    census: Census
+    frame: Frame
+    subjects: tuple[str, ...]
     lines: tuple[Line, ...]
-    harmed: tuple[str, ...]
+    summaries: tuple[Summary, ...]
+    harms: tuple[Change, ...]
     remaining: tuple[str, ...]
     findings: tuple[str, ...]
     verdict: Verdict
+    models: Models | None
+
+    @property
+    def heading(self) -> str:
+        """What the numbers are, above every table."""
+        kinds = {is_scripted(cell.agent) for cell in self.census.cells}
+        own = MODELS if self.frame.baseline is not None else SCAFFOLD
+        first = [text for kind, text in ((True, SCRIPTED), (False, own)) if kind in kinds]
+        return "\n".join((*first, HEADING))
+
+    @property
+    def harmed(self) -> tuple[str, ...]:
+        """The cells that a judged arm harmed, by name."""
+        return tuple(change.name for change in self.harms)
 
     @property
     def helped(self) -> int:
-        """How many cells came out exactly once with the guard only."""
-        return sum(len(line.helped) for line in self.lines)
+        """How many cells came out exactly once in a judged arm only."""
+        return sum(
+            len(line.changes.helped) for line in self.lines if line.condition in self.subjects
+        )
+
+    def duplicates(self, contract: str) -> Counter[tuple[str, str]]:
+        """Return how many cells have a duplicate, by fault and arm."""
+        return Counter(
+            (cell.fault, arm)
+            for arm in self.census.conditions
+            for cell, draws in self.census.arm(arm)
+            if cell.contract == contract and worst(draws) == "duplicate"
+        )
 
     @property
     def exit_code(self) -> int:
@@ -84,67 +86,33 @@ class Report:
         return EXIT_CODES[self.verdict]
 
 
-def report(rows: Iterable[Row]) -> Report:
-    """Compare the guard with no guard. Equal rows give an equal report."""
-    groups: dict[tuple[str, str], list[Row]] = {}
-    for row in rows:
-        groups.setdefault((row.contract, row.fault), []).append(row)
-    lines = tuple(_line(*place, group) for place, group in groups.items())
-    everything = [row for group in groups.values() for row in group]
-    harmed = tuple(
-        f"{name_of(change.cell)}: {change.draws} of {change.of} draws"
-        for line in lines
-        for change in line.harmed
+def report(
+    rows: Iterable[Row] | Census,
+    *,
+    frame: Frame = AB,
+    end_point: EndPoint = END_POINT,
+    margin: float = MARGIN,
+) -> Report:
+    """Hold the subjects of the frame against its baseline. Equal rows give an equal report.
+
+    `end_point`, `margin`: how agents that are models are compared, see `compare`.
+    """
+    census = rows if isinstance(rows, Census) else Census.of(rows)
+    lines, subjects = tuple(lines_of(census, frame.baseline)), judged(census, frame)
+    harms = tuple(c for line in lines if line.condition in subjects for c in line.changes.harmed)
+    models = models_of(census, frame, end_point, margin)
+    worse, undecided = statistical(models.families if models else (), end_point, margin)
+    blocking = (*blocks(census, subjects, harms), *worse)
+    open_ = (*doubts(census, frame), *undecided)
+    return Report(
+        census=census,
+        frame=frame,
+        subjects=subjects,
+        lines=lines,
+        summaries=tuple(summaries_of(census, lines)),
+        harms=harms,
+        remaining=tuple(remaining(census, subjects)),
+        findings=(*blocking, *open_),
+        verdict="block" if blocking else "inconclusive" if open_ else "pass",
+        models=models,
     )
-    remaining = tuple(_remaining(everything))
-    blocks, doubts = _blocks(everything, harmed), _doubts(everything)
-    verdict: Verdict = "block" if blocks else "inconclusive" if doubts else "pass"
-    return Report(lines, harmed, remaining, (*blocks, *doubts), verdict)
-
-
-def _line(contract: str, fault: str, rows: Sequence[Row]) -> Line:
-    off, on = _arm(rows, OFF), _arm(rows, ON)
-    helped, harmed = changes(off, on)
-    return Line(contract, fault, tally(off), tally(on), tuple(helped), tuple(harmed))
-
-
-def _arm(rows: Sequence[Row], condition: str) -> list[Row]:
-    return [row for row in rows if row.condition == condition]
-
-
-def _remaining(rows: Sequence[Row]) -> Iterable[str]:
-    """Say where the guard leaves duplicates, and why."""
-    places: dict[tuple[str, str, str, bool], int] = {}
-    for row in _arm(rows, ON):
-        if row.outcome == "duplicate":
-            place = (row.contract, row.fault, row.tool, ran_twice_by_itself(row))
-            places[place] = places.get(place, 0) + 1
-    for (contract, fault, tool, by_itself), count in places.items():
-        reason = (
-            "one send itself ran twice: no client can prevent it"
-            if by_itself
-            else "it was sent more than once"
-        )
-        yield f"{contract} {fault} {tool}: {count} ({reason})"
-
-
-def _blocks(rows: Sequence[Row], harmed: Sequence[str]) -> list[str]:
-    on = _arm(rows, ON)
-    sent_twice = sum(r.outcome == "duplicate" and not ran_twice_by_itself(r) for r in on)
-    claimed = sum(map(is_false_completion, on))
-    return [
-        text
-        for count, text in (
-            (sent_twice, f"{sent_twice} duplicates that the guard sent"),
-            (claimed, f"{claimed} writes claimed done under the guard that were not exactly once"),
-            (len(harmed), f"{len(harmed)} cells that the guard harmed"),
-        )
-        if count
-    ]
-
-
-def _doubts(rows: Sequence[Row]) -> list[str]:
-    errors = sorted({str(row.error) for row in rows if row.outcome == "error"})
-    doubts = [f"episodes that ended in an error: {', '.join(errors)}"] if errors else []
-    missing = [arm for arm in (OFF, ON) if not _arm(rows, arm)]
-    return doubts + [f"no episode of the arm {arm}: nothing to compare" for arm in missing]

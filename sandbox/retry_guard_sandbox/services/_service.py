@@ -1,56 +1,37 @@
 """What all services have in common: validation, keys, and effects that are really recorded."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
+from retry_guard_sandbox.services._execution import Delivery, Execution, Handler
+from retry_guard_sandbox.services._facts import HONEST, Facts
 from retry_guard_sandbox.services._keys import Keys
+from retry_guard_sandbox.services._store import Store
 from retry_guard_sandbox.services._tool import Tool
-from retry_guard_sandbox.world._effects import Effect, Effects
+from retry_guard_sandbox.world._effects import Effects
 from retry_guard_sandbox.world._http import Json, Request, Response, refusal
 from retry_guard_sandbox.world._streams import Streams
-
-RETENTION = 86_400.0
-"""Seconds for which a service remembers a key."""
-
-
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """One arrival of a request: `send` says which request of the client, `copy` which delivery."""
-
-    send: int
-    copy: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Execution:
-    """One execution of a request: what arrived, as which delivery, and the present moment."""
-
-    request: Request
-    delivery: Delivery
-    now: float
-
-
-Handler = Callable[[Execution], Response]
 
 
 class Service(ABC):
     """A service with its state. A new one is empty but for what its class puts in.
 
     A request is first received, which may answer it at once; else it runs for a while and is
-    then executed. Both happen at the service, out of the client's sight.
+    then executed. Both happen at the service, out of the client's sight. `earlier`: items from
+    before the episode, by the tool that makes such.
     """
 
     name: ClassVar[str]
     tools: ClassVar[tuple[Tool, ...]]
+    earlier: ClassVar[Mapping[str, tuple[Json, ...]]] = {}
 
-    def __init__(self, effects: Effects, streams: Streams) -> None:
+    def __init__(self, effects: Effects, streams: Streams, facts: Facts = HONEST) -> None:
         """`effects`: where executions are recorded. `streams`: where names come from."""
-        self._effects, self._streams = effects, streams
-        self._keys = Keys(RETENTION)
+        self._facts, self._keys = facts, Keys(facts)
         self._named = {tool.name: tool for tool in self.tools}
         self._handlers = self.handlers()
+        self._store = Store(effects, streams, facts, self._named, self.earlier)
 
     @abstractmethod
     def handlers(self) -> Mapping[str, Handler]:
@@ -66,31 +47,44 @@ class Service(ABC):
     def execute(self, request: Request, delivery: Delivery, now: float) -> Response:
         """Carry it out."""
         response = self._handlers[request.tool](Execution(request, delivery, now))
-        self._keys.settle(request, response)
+        batch = self._named[request.tool].batch
+        stored = batch is not None and batch.key == "stored_partial"
+        self._keys.settle(request, response, stores=stored)
         return response
 
     def abort(self, request: Request) -> None:
         """Stop a request that was received and runs; it will have no effect."""
         self._keys.release(request)
 
-    def commit(self, execution: Execution, prefix: str, **more: str) -> Json:
-        """Record an effect; return the new item: its name, the arguments, when it was made."""
-        request, delivery = execution.request, execution.delivery
-        token = self._streams.token("id", request.tool, delivery.send, delivery.copy, size=6)
-        item: Json = {"id": f"{prefix}{token}", **request.arguments, **more}
-        item["created"] = round(execution.now, 6)
-        effect = Effect(
-            tool=request.tool,
-            arguments=request.arguments,
-            id=item["id"],
-            item=item,
-            at=execution.now,
-            send=delivery.send,
-        )
-        self._effects.add(effect)
-        return item
+    def fail(self, request: Request, error: Response, now: float) -> None:
+        """Note that a request is answered with this error, whether it was executed or not."""
+        self._keys.fail(request, error, now)
 
+    def bound(self, tool: str) -> float | None:
+        """Seconds after its send in which a request executes or never will; None: no limit."""
+        return self._facts.bounds.get(tool, self._named[tool].bound)
 
-def listing(items: list[Json]) -> Response:
-    """Return a complete list as a response."""
-    return Response(200, {"data": list(items), "has_more": False})
+    def make(self, execution: Execution, prefix: str, **more: str) -> Response:
+        """Let a write take effect; answer with the new item."""
+        name = self._store.name(execution, prefix)
+        return Response(201, self._store.make(execution, execution.request.arguments, name, more))
+
+    def make_each(self, execution: Execution, prefix: str, **more: str) -> Response:
+        """Let a batch take effect item by item; answer with the ids, or that it stopped."""
+        request, store = execution.request, self._store
+        parts, made = self._named[request.tool].parts(request.arguments), self._keys.made(request)
+        missing = parts[len(made) :]
+        for place, part in enumerate(missing[: execution.delivery.of(len(missing))], len(made)):
+            made.append(store.make(execution, part, store.name(execution, prefix, place), more))
+        if len(made) < len(parts):
+            message = f"the batch stopped after {len(made)} of {len(parts)} items"
+            return refusal(500, "batch_stopped", message)
+        return Response(201, {"ids": [item["id"] for item in made]})
+
+    def put(self, execution: Execution, *what: str) -> Response:
+        """Let an idempotent write take effect; `what`: the parameters that say on what."""
+        return Response(200, self._store.put(execution, *what))
+
+    def listing(self, now: float, *tools: str, **wanted: Any) -> Response:  # noqa: ANN401 - JSON
+        """Return the complete list of what these tools made and a read can show by now."""
+        return Response(200, {"data": self._store.visible(tools, now, **wanted), "has_more": False})

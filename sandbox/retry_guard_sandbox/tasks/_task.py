@@ -1,66 +1,13 @@
 """What a task is: what a user says, how a model reads it, and what is right."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
+from retry_guard_sandbox.services import TOOLS
+from retry_guard_sandbox.tasks._intended import Intended, agree
+from retry_guard_sandbox.tasks._step import Step
 from retry_guard_sandbox.world._effects import Effect, Effects
 from retry_guard_sandbox.world._http import Json
-
-
-@dataclass(frozen=True, slots=True)
-class Ref:
-    """A value that comes from the result of an earlier step, counted from 0."""
-
-    step: int
-    path: tuple[str | int, ...] = ("id",)
-
-    def of(self, result: Any) -> Any:  # noqa: ANN401 - any place in a JSON document
-        """Return the value; raises `LookupError` where the result has none."""
-        for part in self.path:
-            result = result[part]
-        return result
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One call, as a model that understood the prompt would make it."""
-
-    tool: str
-    arguments: Mapping[str, Any]
-
-    def filled(self, results: Sequence[Json | None]) -> Json | None:
-        """Return the arguments with all references filled; None where a result is missing."""
-        arguments: Json = {}
-        for name, value in self.arguments.items():
-            if isinstance(value, Ref):
-                result = results[value.step]
-                if result is None:
-                    return None
-                arguments[name] = value.of(result)
-            else:
-                arguments[name] = value
-        return arguments
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """The id of the effect of another intended write, counted from 0."""
-
-    write: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Intended:
-    """A write that has to happen. `identity` says which effect it is, `content` what is in it.
-
-    A field of either may be a `Made`.
-    """
-
-    tool: str
-    identity: Mapping[str, Any]
-    content: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    count: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,10 +33,33 @@ class Task:
         intended = tuple(replace(one, count=one.count * times) for one in self.intended)
         return replace(self, intended=intended)
 
+    def with_twins(self) -> "Task":
+        """Return the task as it is where the user wants the twin of each write as well."""
+        twins = tuple(
+            one.changed(step.twin)
+            for one in self.intended
+            for step in self.steps
+            if step.twin and one.comes_of(step)
+        )
+        return replace(self, intended=(*self.intended, *twins))
+
+    def reworded(self, tool: str, arguments: Json) -> Json | None:
+        """Return a call of the task in other words that say the same; None if it is none."""
+        step = self._step(tool, arguments)
+        return {**arguments, **step.reworded} if step is not None and step.reworded else None
+
+    def twin(self, tool: str, arguments: Json) -> Json | None:
+        """Return the call that looks like this one and is another; None if there is none."""
+        step = self._step(tool, arguments)
+        return {**arguments, **step.twin} if step is not None and step.twin else None
+
     def is_about(self, write: int, tool: str, arguments: Json, effects: Effects) -> bool:
-        """Whether a call with these arguments is about that intended write."""
+        """Whether a call with these arguments is about that intended write, among others."""
         wanted = self.intended[write]
-        return wanted.tool == tool and self._agree(wanted.identity, arguments, effects)
+        return wanted.tool == tool and any(
+            self._agree(write, wanted.identity, part, effects)
+            for part in TOOLS[tool].parts(arguments)
+        )
 
     def made(self, write: int, effects: Effects) -> list[Effect]:
         """Return the effects of an intended write, whatever their content."""
@@ -97,17 +67,20 @@ class Task:
         return [
             effect
             for effect in effects.of(wanted.tool)
-            if self._agree(wanted.identity, effect.arguments, effects)
+            if self._agree(write, wanted.identity, effect.arguments, effects)
         ]
 
     def as_intended(self, write: int, effect: Effect, effects: Effects) -> bool:
         """Whether the content of an effect is what it should be."""
-        return self._agree(self.intended[write].content, effect.arguments, effects)
+        return self._agree(write, self.intended[write].content, effect.arguments, effects)
 
-    def _agree(self, wanted: Mapping[str, Any], given: Json, effects: Effects) -> bool:
-        return all(self._is(value, given.get(name), effects) for name, value in wanted.items())
+    def _agree(
+        self, write: int, wanted: Mapping[str, object], given: Json, effects: Effects
+    ) -> bool:
+        def ids(other: int) -> list[str]:
+            return [effect.id for effect in self.made(other, effects)]
 
-    def _is(self, wanted: object, given: object, effects: Effects) -> bool:
-        if isinstance(wanted, Made):
-            return any(given == effect.id for effect in self.made(wanted.write, effects))
-        return wanted == given
+        return agree(TOOLS[self.intended[write].tool], wanted, given, ids)
+
+    def _step(self, tool: str, arguments: Json) -> Step | None:
+        return next((s for s in self.steps if s.tool == tool and s.makes(arguments)), None)

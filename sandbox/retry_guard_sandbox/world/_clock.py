@@ -10,32 +10,25 @@ START = 1_893_456_000.0
 """2030-01-01T00:00:00Z, in seconds since the epoch: when every episode begins."""
 
 
-class Event:
-    """Something that is due. Cancelling it after it happened changes nothing."""
-
-    __slots__ = ("_action", "cancelled")
-
-    def __init__(self, action: Callable[[], None]) -> None:
-        """Keep the action."""
-        self._action = action
-        self.cancelled = False
-
-    def happen(self) -> None:
-        """Carry it out, unless it was cancelled."""
-        if not self.cancelled:
-            self._action()
+Stop = Callable[[], bool]
+"""Whether what somebody waits for has come about."""
 
 
 class VirtualClock:
-    """A clock that jumps from one due event to the next. It fits `retry_guard.Guard(clock=)`."""
+    """A clock that jumps from one due event to the next. It fits `retry_guard.Guard(clock=)`.
 
-    __slots__ = ("_due", "_order", "_time")
+    `waits`: what waiting is where several callers share the clock (`run_together` sets it); None
+    where there is one, who waits by letting time pass.
+    """
+
+    __slots__ = ("_due", "_order", "_time", "waits")
 
     def __init__(self, start: float = START) -> None:
         """Begin at `start`, in seconds since the epoch."""
         self._time = start
         self._order = count()
-        self._due: list[tuple[float, int, Event]] = []
+        self._due: list[tuple[float, int, Callable[[], None]]] = []
+        self.waits: Callable[[float, Stop | None], None] | None = None
 
     @property
     def time(self) -> float:
@@ -50,18 +43,23 @@ class VirtualClock:
         """Let time pass; whatever falls due meanwhile happens."""
         self.advance(self._time + max(seconds, 0.0))
 
-    def at(self, when: float, action: Callable[[], None]) -> Event:
+    def at(self, when: float, action: Callable[[], None]) -> None:
         """Have `action` carried out at that time, or as soon as possible after it."""
-        event = Event(action)
-        heappush(self._due, (when, next(self._order), event))
-        return event
+        heappush(self._due, (when, next(self._order), action))
 
-    def advance(self, until: float, stop: Callable[[], bool] | None = None) -> None:
-        """Go on to `until`, or to the moment after an event at which `stop` holds."""
+    def advance(self, until: float, stop: Stop | None = None) -> None:
+        """Wait to `until`, or to the moment after an event at which `stop` holds."""
+        if self.waits is None:
+            self.pass_time(until, stop)
+        else:
+            self.waits(until, stop)
+
+    def pass_time(self, until: float, stop: Stop | None = None) -> None:
+        """Have happen what is due, to `until` or to the moment after it at which `stop` holds."""
         while self._due and self._due[0][0] <= until:
-            when, _, event = heappop(self._due)
+            when, _, action = heappop(self._due)
             self._time = max(self._time, when)
-            event.happen()
+            action()
             if stop is not None and stop():
                 return
         self._time = max(self._time, until)

@@ -44,6 +44,10 @@ class ReadTimeout(TimeoutError):  # noqa: N818 - HTTP clients call it so, and it
     """No response came in time. What became of the request is unknown."""
 
 
+class ReadError(ConnectionResetError):
+    """The connection broke after the request was sent. What became of it is unknown."""
+
+
 class APIStatusError(Exception):
     """The response says that the request failed. Named and shaped as in clients of HTTP APIs."""
 

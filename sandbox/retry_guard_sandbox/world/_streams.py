@@ -5,6 +5,7 @@ its n-th key). So what happens unseen, such as a second execution, changes no la
 """
 
 from hashlib import blake2b
+from struct import unpack_from
 
 
 class Streams:
@@ -14,21 +15,22 @@ class Streams:
 
     def __init__(self, *seed: int | str) -> None:
         """`seed`: what decides everything; in an episode the seed and the name of the task."""
-        self._root = blake2b(repr(seed).encode(), digest_size=32).digest()
+        self._root = blake2b(key=blake2b(repr(seed).encode()).digest())
 
     def token(self, purpose: str, *ordinals: int | str, size: int = 8) -> str:
         """Return `size` bytes in hexadecimal; `size` is at most 64."""
-        return self._draw(purpose, ordinals, size).hex()
+        return self._draw(purpose, ordinals)[:size].hex()
 
     def secret(self, purpose: str) -> bytes:
         """Return 32 bytes."""
-        return self._draw(purpose, (), 32)
+        return self._draw(purpose, ())[:32]
 
-    def between(self, low: float, high: float, purpose: str, *ordinals: int | str) -> float:
-        """Return a number from `low` up to, but without, `high`."""
-        share = int.from_bytes(self._draw(purpose, ordinals, 6), "big") / 2**48
-        return low + (high - low) * share
+    def shares(self, count: int, purpose: str, *ordinals: int | str) -> tuple[float, ...]:
+        """Return numbers from 0 up to, but without, 1; there are at most eight in a draw."""
+        drawn = unpack_from(f">{count}Q", self._draw(purpose, ordinals))
+        return tuple([(number >> 11) / 2**53 for number in drawn])
 
-    def _draw(self, purpose: str, ordinals: tuple[int | str, ...], size: int) -> bytes:
-        name = f"{purpose}{ordinals!r}".encode()
-        return blake2b(name, digest_size=size, key=self._root).digest()
+    def _draw(self, purpose: str, ordinals: tuple[int | str, ...]) -> bytes:
+        drawn = self._root.copy()  # quicker than a new one
+        drawn.update(f"{purpose}{ordinals!r}".encode())
+        return drawn.digest()

@@ -5,7 +5,7 @@ from http import HTTPStatus
 
 from retry_guard_sandbox.services import KEY
 from retry_guard_sandbox.world._clock import VirtualClock
-from retry_guard_sandbox.world._http import APIStatusError, Json, ReadTimeout, Request, Response
+from retry_guard_sandbox.world._http import APIStatusError, Json, Request, Response
 from retry_guard_sandbox.world._network import Network
 
 
@@ -13,7 +13,7 @@ from retry_guard_sandbox.world._network import Network
 class Seen:
     """One exchange as the client saw it; times in seconds since the epoch.
 
-    `response`: None where none came in time.
+    `response`: None where none came.
     """
 
     request: Request
@@ -40,13 +40,14 @@ class Wire:
     def call(self, tool: str, arguments: Json) -> Json:
         """Call a tool; return its result.
 
-        Raises `ReadTimeout` where no response came, `APIStatusError` where it says failed.
+        Raises `ReadTimeout` where no response came, `ReadError` where the connection broke, and
+        `APIStatusError` where the response says that the request failed.
         """
         plain = {name: value for name, value in arguments.items() if name != KEY}
         request, begun = Request(tool, plain, arguments.get(KEY)), self._clock.time
         try:
             response = self._network.call(request)
-        except ReadTimeout:
+        except BaseException:
             self.seen.append(Seen(request, begun, self._clock.time, None))
             raise
         self.seen.append(Seen(request, begun, self._clock.time, response))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from retry_guard_sandbox.services import SERVICES
 from retry_guard_sandbox.world._clock import VirtualClock
 from retry_guard_sandbox.world._effects import Effects
+from retry_guard_sandbox.world._fates import FateOf, Fates
 from retry_guard_sandbox.world._faults import FAULTS, Hits, ReadHits
 from retry_guard_sandbox.world._network import Network
 from retry_guard_sandbox.world._streams import Streams
@@ -32,10 +33,17 @@ def build(
     *,
     hits: Hits = "1",
     reads_hit: ReadHits = "0",
+    stored_500: bool = False,
+    fate_of: FateOf | None = None,
 ) -> World:
-    """Build a world with one service. `hits`, `reads_hit`: which attempts the fault hits."""
+    """Build a world with one service. `hits`, `reads_hit`: which attempts the fault hits.
+
+    `stored_500`: the service remembers the error that it answered under a key. `fate_of`: what
+    becomes of each attempt, instead of the fault.
+    """
     clock, effects = VirtualClock(), Effects()
-    served = SERVICES[service](effects, streams)
-    services = {tool.name: served for tool in served.tools}
-    network = Network(services, clock, streams, FAULTS[fault], hits, reads_hit)
-    return World(clock, streams, effects, network, Wire(network, clock), variant(contract, service))
+    side = variant(contract, service, stored_500=stored_500)
+    served = SERVICES[service](effects, streams, side.facts)
+    fates = Fates(streams, FAULTS[fault], hits, reads_hit, served.bound)
+    network = Network(served, side.tools, clock, fate_of or fates.of)
+    return World(clock, streams, effects, network, Wire(network, clock), side)

@@ -1,0 +1,146 @@
+"""What a report concludes: pass, block, or inconclusive, and from what."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from retry_guard_sandbox.agents import AGENTS
+from retry_guard_sandbox.grading._census import Cell, Census, Draw, Draws
+from retry_guard_sandbox.grading._statistics_terms import Comparison, EndPoint, Family
+from retry_guard_sandbox.grading._tally import Change, unpaired
+
+Verdict = Literal["pass", "block", "inconclusive"]
+EXIT_CODES: Mapping[Verdict, int] = MappingProxyType({"pass": 0, "block": 1, "inconclusive": 3})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """Which arms are judged (`subjects`), and which one they are held against, if any."""
+
+    baseline: str | None
+    subjects: tuple[str, ...]
+
+
+AB = Frame(baseline="no_guard", subjects=("guard", "guard_hidden_key"))
+"""The guard against no guard; every other arm is shown, and not judged."""
+
+
+def is_scripted(agent: str) -> bool:
+    """Whether an agent is one of the sandbox's own, which behave the same in every draw."""
+    return agent in AGENTS
+
+
+def judged(census: Census, frame: Frame) -> tuple[str, ...]:
+    """Return the subjects that there are."""
+    return tuple(name for name in census.conditions if name in frame.subjects)
+
+
+def remaining(census: Census, subjects: Iterable[str]) -> Iterator[str]:
+    """Say where the subjects leave duplicates, and why."""
+    places: dict[tuple[str, str, str, bool], list[int]] = {}
+    for subject in subjects:
+        for cell, draws in census.arm(subject):
+            for resent in (False, True):
+                if count := sum(is_duplicate(d) and d.resent is resent for d in draws.values()):
+                    place = (cell.contract, cell.fault, cell.tool, resent)
+                    places.setdefault(place, []).append(count)
+    for (contract, fault, tool, resent), counts in places.items():
+        reason = (
+            "it was sent more than once"
+            if resent
+            else "one send itself ran twice: no client can prevent it"
+        )
+        many = f"{len(counts)} cell{'s' if len(counts) > 1 else ''}, {sum(counts)} draws"
+        yield f"{contract} {fault} {tool}: {many} ({reason})"
+
+
+def is_duplicate(draw: Draw) -> bool:
+    """Whether more happened than was intended."""
+    return draw.outcome == "duplicate"
+
+
+Failing = Literal["duplicate", "false completion", "harm"]
+
+_FAILINGS: Mapping[Failing, str] = MappingProxyType(
+    {
+        "duplicate": "in which the guard sent a duplicate",
+        "false completion": "claimed done under the guard that were not exactly once",
+        "harm": "that the guard harmed",
+    }
+)
+
+
+def failings(cell: Cell, draws: Draws, harmed: Collection[Cell]) -> list[Failing]:
+    """Return what should stop a merge in one cell of a judged arm.
+
+    A send that itself ran twice is no failing: no client can prevent it. What a model claims, and
+    how its draws differ, is its own; of the scripted agents it is the guard's doing.
+    """
+    is_ours = is_scripted(cell.agent)
+    found: dict[Failing, bool] = {
+        "duplicate": any(is_duplicate(draw) and draw.resent for draw in draws.values()),
+        "false completion": is_ours and any(d.is_false_completion for d in draws.values()),
+        "harm": is_ours and cell in harmed,
+    }
+    return [name for name, is_so in found.items() if is_so]
+
+
+def blocks(census: Census, subjects: Iterable[str], harms: Iterable[Change]) -> list[str]:
+    """Say what should stop a merge, in how many cells."""
+    harmed = frozenset(change.cell for change in harms)
+    counts = Counter(
+        failing
+        for subject in subjects
+        for cell, draws in census.arm(subject)
+        for failing in failings(cell, draws, harmed)
+    )
+    return [
+        f"{counts[name]} cell{'s' if counts[name] > 1 else ''} {text}"
+        for name, text in _FAILINGS.items()
+        if counts[name]
+    ]
+
+
+def doubts(census: Census, frame: Frame) -> list[str]:
+    """Say what keeps the report from telling."""
+    found = [f"episodes that ended in an error: {', '.join(sorted(census.errors))}"]
+    found = found if census.errors else []
+    subjects = judged(census, frame)
+    wanted = frame.baseline
+    missing = [] if wanted is None or wanted in census.conditions else [wanted]
+    missing += [] if subjects else [frame.subjects[0]]
+    found += [f"no episode of the arm {arm}: nothing to compare" for arm in missing]
+    if wanted is not None and not missing:
+        alone = sum(unpaired(census, wanted, subject) for subject in subjects)
+        found += [f"{alone} draws that one of the arms lacks"] if alone else []
+    return found
+
+
+def statistical(
+    families: Iterable[Family], end_point: EndPoint, margin: float
+) -> tuple[list[str], list[str]]:
+    """Return where models did worse with the guard, and where that cannot be excluded."""
+    worse, unknown = list[str](), list[str]()
+    for family in families:
+        for one in family.comparisons:
+            name = f"{family.contract} {one.fault} {family.agent}: {end_point}"
+            most = _worse_by(one, end_point)
+            if one.finding == "differs" and most > 0:
+                worse.append(f"{name} worse with the guard")
+            elif one.finding != "differs" and most >= margin:
+                unknown.append(f"{name} may be worse by {most:.2f}: more tasks could tell")
+    return worse, unknown
+
+
+def _worse_by(one: Comparison, end_point: EndPoint) -> float:
+    """Return how much worse it is, or without a clear difference, may be."""
+    low, high = (
+        (one.difference, one.difference)
+        if one.finding == "differs"
+        else (-1.0, 1.0)
+        if one.interval is None
+        else (one.interval.low, one.interval.high)
+    )
+    return -low if end_point == "exactly_once" else high

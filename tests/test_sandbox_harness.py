@@ -1,0 +1,79 @@
+"""The harnesses: each goes wrong as it says, hurts who is unguarded, and harms no guarded call."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from functools import cache
+
+import pytest
+
+from retry_guard_sandbox import Grid, Row, Spec, run_all
+from retry_guard_sandbox._episode import world_of
+from retry_guard_sandbox.conditions import CONDITIONS, Asked, Setting
+from retry_guard_sandbox.grading._tally import is_false_completion
+from retry_guard_sandbox.harness import HARNESSES
+from retry_guard_sandbox.harness._crashes import CRASHES, PAUSES
+from retry_guard_sandbox.world._operators import OPERATORS
+
+POINTS = max(len(CRASHES), len(PAUSES))
+every_harness = pytest.mark.parametrize("harness", sorted(HARNESSES))
+
+
+@cache
+def played(harness: str) -> tuple[Row, ...]:
+    """Return the rows of a small grid with this harness; the seeds go through all its points."""
+    grid = Grid(
+        harness=(harness,),
+        services=("billing", "tickets"),
+        agents=("retry",),
+        faults=("none", "lost_request", "lost_ack", "late_commit", "redelivery", "error_after"),
+        attempts_hit=("1",),
+        seeds=POINTS,
+    )
+    return tuple(run_all(grid.specs()))
+
+
+def rows(harness: str, **wanted: str) -> list[Row]:
+    """Return the rows whose fields have these values; there must be some."""
+    found = [r for r in played(harness) if all(getattr(r, n) == v for n, v in wanted.items())]
+    assert found, wanted
+    return found
+
+
+def sent_twice(found: Iterable[Row]) -> list[Row]:
+    """Return the duplicates that come from more sends than were wanted."""
+    return [r for r in found if r.outcome == "duplicate" and r.executed_sends > r.intended]
+
+
+@every_harness
+def test_nothing_breaks(harness: str) -> None:
+    assert [row for row in played(harness) if row.error is not None or row.claimed is None] == []
+
+
+@every_harness
+def test_the_guard_sends_no_duplicate_and_lets_nothing_be_claimed_that_was_not(
+    harness: str,
+) -> None:
+    guarded = rows(harness, condition="guard")
+    assert sent_twice(guarded) == []
+    assert [row for row in guarded if is_false_completion(row)] == []
+
+
+@every_harness
+def test_with_keys_the_guard_is_exactly_once(harness: str) -> None:
+    outcomes = {r.outcome for r in rows(harness, condition="guard", contract="keys_everywhere")}
+    assert outcomes == {"exactly_once"}
+
+
+@every_harness
+def test_no_escalation_is_needless(harness: str) -> None:
+    found = [r for r in rows(harness, condition="guard") if r.escalated]
+    assert [r for r in found if not r.escalation_needed] == []
+
+
+@pytest.mark.parametrize(
+    "harness", ["crash_resume", "double_emission", "suspended_holder", "paraphrase"]
+)
+def test_without_the_guard_it_doubles_writes_that_no_fault_hit(harness: str) -> None:
+    assert sent_twice(rows(harness, condition="no_guard", fault="none"))
+    assert not sent_twice(rows("none", condition="no_guard", fault="none"))
