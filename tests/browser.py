@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,6 +13,14 @@ from pathlib import Path
 from typing import Any
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+# The pipe is at 3 and 4 in the browser, whatever the numbers are here.
+MOVE = """
+import fcntl, os, sys
+commands, answers = (fcntl.fcntl(int(one), fcntl.F_DUPFD, 10) for one in sys.argv[1:3])
+os.dup2(commands, 3)
+os.dup2(answers, 4)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
 FLAGS = (
     "--headless",
     "--no-sandbox",
@@ -67,9 +76,9 @@ class Page:
 
     def value(self, expression: str) -> Any:  # noqa: ANN401 - any value of JavaScript
         """Return what an expression of JavaScript gives."""
-        return self.ask("Runtime.evaluate", expression=expression, returnByValue=True)["result"][
-            "value"
-        ]
+        found = self.ask("Runtime.evaluate", expression=expression, returnByValue=True)
+        assert "exceptionDetails" not in found, found
+        return found["result"].get("value")
 
     def picture(self, file: Path) -> None:
         """Write the whole page as a PNG."""
@@ -103,8 +112,7 @@ def browser(folder: Path) -> Generator[Page]:
     commands, to_browser = os.pipe()
     from_browser, answers = os.pipe()
     program = [CHROMIUM, *FLAGS, f"--user-data-dir={folder / 'profile'}", "about:blank"]
-    # The pipe is at 3 and 4 in the browser, whatever the numbers are here.
-    moved = ["/bin/sh", "-c", f'exec "$@" 3<&{commands} 4>&{answers}', "sh", *program]
+    moved = [sys.executable, "-c", MOVE, str(commands), str(answers), *program]
     started = subprocess.Popen(
         moved, pass_fds=(commands, answers), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )

@@ -28,6 +28,7 @@ CONTRACTS: dict[str, Terms] = {
     "read_without_bound": READ_UNBOUNDED,
     "key_and_read": replace(READ, keyed=True, retention=RETENTION),
     "none": NONE,
+    "batch": READ,
 }
 # Contract, whose turns, what becomes of the first send (and of the second, where two are named).
 QUICK = (
@@ -41,20 +42,28 @@ QUICK = (
     *(("none", "two_turns", (first,)) for first in ("ok", "lost_request", "refused", "late")),
     ("read_without_bound", "one_turn", ("late",)),
     ("key_and_read", "two_turns", ("lost_ack",)),
+    ("batch", "one_turn", ("part", "lost_ack")),
+    ("batch", "two_turns", ("part", "lost_request")),
 )
 SCRIPTS = (
     *((first,) for first in OUTCOMES),
     *product(("lost_ack", "lost_request", "late"), ("lost_ack", "refused")),
 )
-WHOLE = tuple(product(("key", "read", "none", "key_and_read"), ("one_turn", "two_turns"), SCRIPTS))
+WHOLE = (
+    *product(("key", "read", "none", "key_and_read"), ("one_turn", "two_turns"), SCRIPTS),
+    *product(("batch",), ("one_turn", "two_turns"), product(("part",), OUTCOMES)),
+)
 SCENARIOS = WHOLE if SOAK else QUICK
 
 
-def game(terms: Terms, turns: tuple[str | None, ...], script: tuple[Outcome, ...]) -> Game:
-    world, ledger = World(terms, script), ToyLedger()
+def game(
+    terms: Terms, turns: tuple[str | None, ...], script: tuple[Outcome, ...], items: str = ""
+) -> Game:
+    """Two callers; `items`: of a batch."""
+    world, ledger = World(terms, script, batch=bool(items)), ToyLedger()
     policy = replace(POLICY, attempts=2) if SOAK else POLICY
     callers = [
-        Caller(name, world, ledger, turn=turn, policy=policy)
+        Caller(name, world, ledger, turn=turn, policy=policy, arguments=items)
         for name, turn in zip("AB", turns, strict=True)
     ]
     return Game(world, ledger, callers)
@@ -72,17 +81,18 @@ def test_in_every_order_an_action_happens_once_is_told_truly_and_is_never_lost(
     record_property: Callable[[str, object], None],
 ) -> None:
     contract, order, script = scenario
-    terms, turns = CONTRACTS[contract], TURNS[order]
+    terms, turns, items = CONTRACTS[contract], TURNS[order], "ab" * (contract == "batch")
     problems: dict[str, int] = {}
 
     def judged(end: Game) -> None:
         found = judge(end) or recover(
-            end, lambda name: Caller(name, end.world, end.ledger, turn=turns[1])
+            end,
+            lambda name: Caller(name, end.world, end.ledger, turn=turns[1], arguments=items),
         )
         for problem in found:
             problems[problem] = problems.get(problem, 0) + 1
 
-    count = explore(lambda: game(terms, turns, script), judged)
+    count = explore(lambda: game(terms, turns, script, items), judged)
     record_property("schedules", count.schedules)
     record_property("states", count.states)
     with capsys.disabled():
@@ -95,7 +105,7 @@ def test_the_scope_holds_every_contract_outcome_and_order_of_turns() -> None:
     contracts, turns, scripts = zip(*QUICK, strict=True)
     assert set(contracts) >= {"key", "read", "none", "key_and_read", "read_without_bound"}
     assert set(turns) == set(TURNS)
-    assert {first for first, *_ in scripts} == set(OUTCOMES)
+    assert {first for first, *_ in scripts} == {*OUTCOMES, "part"}
     assert BOUND < POLICY.deadline < RETENTION
 
 
@@ -104,7 +114,7 @@ def test_a_decision_to_send_the_key_again_is_not_carried_out_once_it_is_old(stal
     """The process sleeps after the decision and before the save; nobody takes its record over."""
     end = game(KEY, ("t1", "t1"), ("lost_ack",))
     caller = end.callers[0]
-    while not (caller.step is not None and caller.step.hold):
+    while not (caller.step is not None and caller.step.do == "hold"):
         caller.go()
     end.world.pass_until(end.world.now + stall)
     end.beat()

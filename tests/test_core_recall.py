@@ -135,7 +135,7 @@ def test_who_waited_for_a_live_call_is_told_its_end(
 ) -> None:
     """Also in another turn, also where the first caller has received it, also a refusal."""
     hand = Hand(call_of(turn=turn), Terms(tool="t", effect=effect)).tell(START, owner="B")
-    assert (hand.does, hand.step and hand.step.wait) == ("wait", POLICY.poll)
+    assert (hand.does, hand.step and hand.step.detail) == ("wait", POLICY.poll)
     hand.tell(START + 1)
     assert hand.does == "claim"
     told: dict[str, Any] = {"turn": "t1", "state": state, "value": "v", "settled_at": START + 0.5}

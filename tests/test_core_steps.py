@@ -21,7 +21,7 @@ def test_in_progress_costs_no_attempt_and_does_not_add_one() -> None:
     pending, time = 0, START + 1
     while hand.does == "wait" and pending < 5:
         assert hand.step is not None
-        time += hand.step.wait
+        time += hand.step.detail
         hand.tell(time).tell(time)
         hand.tell(time, end=End("unknown", note="in_progress"))
         pending += 1
@@ -71,16 +71,112 @@ def test_what_lasts_beyond_the_deadline_throws_no_evidence_away(earlier: str) ->
             assert hand.does == "ask"
         case _:
             hand = Hand(call_of(), NONE).sent().tell(late, answer="again", asked_at=late)
-            assert (hand.does, hand.step and hand.step.hold) == ("save", True)
+            assert hand.does == "hold"
 
 
 def test_where_only_time_is_missing_the_answer_says_when_and_nobody_is_asked() -> None:
     slow = Terms(tool="t", read_back=True, conclusive=True, bound=500.0)
     hand = Hand(call_of(), slow).sent()
     hand.tell(START + 2, seen="absent", read_at=START + 1)
-    assert hand.does == "save"
-    end = hand.tell(START + 2).end
+    last = START + Policy().deadline - Policy().poll
+    assert hand.does == "wait"
+    assert hand.step is not None
+    assert hand.step.detail == pytest.approx(last - (START + 2))
+    assert hand.tell(last).does == "read"
+    assert hand.tell(last, seen="absent", read_at=last).does == "save"
+    end = hand.tell(last).end
     assert end == End("unresolved", note="too_early", not_before=START + 1 + 500)
+
+
+LAST = START + Policy().deadline - Policy().poll
+
+
+@pytest.mark.parametrize(
+    ("terms", "row", "later"),
+    [
+        (Terms(tool="t", read_back=True, lag=90.0), "unread", START + 1 + 90),
+        (Terms(tool="t", read_back=True, conclusive=True, bound=90.0), "too_early", START + 91),
+        (Terms(tool="t", read_back=True, keyed=True, retention=9e9), "keyed", START + 1 + 70),
+    ],
+)
+@pytest.mark.parametrize("seen", ["absent", "some", "failed"])
+def test_a_last_look_that_shows_nothing_leaves_the_row_that_did_not_fit(
+    terms: Terms, row: str, later: float, seen: str
+) -> None:
+    hand = Hand(call_of(), terms, Policy(backoff=70.0, backoff_limit=70.0)).sent(key="k")
+    if row == "too_early":
+        hand.tell(START + 1, seen="absent", read_at=START + 1)
+    assert hand.tell(LAST).does == "read"
+    assert hand.tell(LAST, seen=seen, read_at=LAST).does == (
+        "ask" if was_asked(row, seen) else "save"
+    )
+    if not was_asked(row, seen):
+        assert hand.tell(LAST).end == End("unresolved", note=row, not_before=later)
+
+
+def was_asked(row: str, seen: str) -> bool:
+    """A last look that fails where the one before it did not can tell nothing, ever."""
+    return row == "too_early" and seen == "failed"
+
+
+def test_a_last_look_adopts_what_it_shows_and_is_taken_even_by_a_call_that_is_late() -> None:
+    slow = Terms(tool="t", read_back=True, lag=90.0)
+    hand = Hand(call_of(), slow).sent().tell(LAST + 0.001)
+    hand.tell(LAST + 1, seen="ours", read_at=LAST, value="v").tell(LAST + 1)
+    assert hand.end == End("done", "v")
+    late = Hand(call_of(), slow).sent(START + 500)
+    assert late.does == "read"
+    late.tell(START + 501, seen="absent", read_at=START + 500).tell(START + 501)
+    assert late.end == End("unresolved", note="unread", not_before=START + 500 + 90)
+
+
+SPLIT = Terms(tool="t", read_back=True, conclusive=True, bound=10.0, keyed=True, retention=9e9)
+
+
+def parted() -> Hand:
+    """A batch of which some is there when absence would be proven."""
+    hand = Hand(call_of(), SPLIT, Policy(attempts=0)).sent(key="k")
+    hand.tell(START + 1, seen="some", read_at=START + 1).tell(START + 11)
+    return hand.tell(START + 11, seen="some", read_at=START + 11, value="what is missing")
+
+
+def test_what_is_missing_of_a_batch_is_recorded_as_an_action_of_its_own_before_it_goes_out() -> (
+    None
+):
+    hand = parted()
+    assert (hand.does, hand.record.seen, hand.record.value) == ("hold", "split", "what is missing")
+    assert (hand.record.key, hand.record.generation, hand.record.ended) == ("k", 0, START + 1)
+    assert hand.tell(START + 12).does == "split"
+    assert parted().tell(START + 12, ok=False).does == "claim"
+
+
+@pytest.mark.parametrize(
+    ("end", "note", "later"),
+    [
+        (End("unresolved", note="unread", not_before=START + 99), "unread", START + 99),
+        (End("not_executed", "e"), "some", None),
+    ],
+)
+def test_where_the_rest_is_not_done_the_batch_is_unresolved_and_is_never_sent_itself(
+    end: End, note: str, later: float | None
+) -> None:
+    hand = parted().tell(START + 12).tell(START + 13, ok=False, end=end)
+    assert (hand.does, hand.record.state, hand.record.seen) == ("save", "open", "split")
+    assert hand.tell(START + 13).end == End("unresolved", note=note, not_before=later)
+    taken = Hand(call_of(claimed=START + 50), SPLIT)
+    taken.tell(START + 50, ended=START + 1, claimed=START + 50, key="k", seen="split")
+    assert taken.does == "split"
+
+
+def test_where_the_rest_is_done_the_batch_is_done() -> None:
+    hand = parted().tell(START + 12).tell(START + 13, state="done", value="both")
+    assert hand.tell(START + 13).end == End("done", "both")
+
+
+def test_of_a_batch_whose_rest_may_not_be_sent_any_more_a_person_is_asked() -> None:
+    hand = Hand(call_of(), SPLIT, Policy(attempts=0, fresh_sends=0)).sent(key="k").tell(START + 11)
+    hand.tell(START + 12, seen="some", read_at=START + 11)
+    assert (hand.does, hand.step and hand.step.detail) == ("ask", "fresh_sends_spent")
 
 
 def test_a_note_is_asked_about_again_only_when_its_moment_has_come() -> None:
@@ -90,7 +186,7 @@ def test_a_note_is_asked_about_again_only_when_its_moment_has_come() -> None:
     hand.tell(START + 11)
     assert (hand.does, hand.step and hand.step.detail) == ("ask", "noted")
     hand.tell(START + 12, answer="did_not_happen", asked_at=START + 12)
-    assert (hand.does, hand.record.generation) == ("save", 1)
+    assert (hand.does, hand.record.generation) == ("hold", 1)
 
 
 def test_a_note_on_another_tools_record_is_not_asked_about_for_ever() -> None:
@@ -110,7 +206,7 @@ def test_a_re_issue_is_recorded_with_the_earliest_time_that_it_can_be() -> None:
     """So that the time for which the server remembers the key is never taken as shorter."""
     hand = Hand(call_of(), KEY).sent(key="k")
     hand.give((Now(START + 2, START + 5), hand.record, True, End("unknown")))
-    assert (hand.does, hand.record.sends) == ("save", (START, START + 2))
+    assert (hand.does, hand.record.sends) == ("hold", (START, START + 2))
 
 
 def test_the_end_of_a_send_is_recorded_with_the_latest_time_that_it_can_be() -> None:

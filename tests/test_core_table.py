@@ -22,14 +22,15 @@ from toy_facts import (
 from toy_oracle import expected
 
 EFFECTS = ("write", "idempotent")
-ACTS = {"reissue", "send", "read", "adopt", "escalate"}
+ACTS = {"reissue", "send", "read", "adopt", "split", "ask"}
 TABLE = re.compile(r"^\s*\| `(\w+)` \|(.*)\|(.*)\|$", re.MULTILINE)
 ACT_IN_WORDS = {
     "re-issue": "reissue",
     "send": "send",
     "read back": "read",
     "done": "adopt",
-    "escalate": "escalate",
+    "split": "split",
+    "escalate": "ask",
 }
 
 
@@ -41,8 +42,8 @@ def documented() -> dict[str, str]:
     return {row: ACT_IN_WORDS[" ".join(act[0].split())] for row, act in acts.items()}
 
 
-def told(verdict: Verdict) -> tuple[str, str, float]:
-    return verdict.row, verdict.act, max(verdict.wait, 0)
+def told(verdict: Verdict) -> tuple[str, str, float, bool]:
+    return verdict.row, verdict.act, max(verdict.wait, 0), verdict.stop
 
 
 @pytest.mark.parametrize("effect", EFFECTS)
@@ -84,7 +85,7 @@ def test_the_documented_rows_stand_in_the_order_in_which_they_win() -> None:
 def test_another_tools_record_is_escalated_whatever_else_is_known() -> None:
     for facts in chain(some_facts("write"), some_facts("idempotent")):
         verdict = decide(facts.terms, replace(facts.record, tool="u"), facts.now, POLICY)
-        assert told(verdict) == ("other_tool", "escalate", 0), facts
+        assert told(verdict) == ("other_tool", "ask", 0, facts.record.asked_at is not None), facts
 
 
 def test_an_equal_question_has_an_equal_answer_and_leaves_what_it_was_asked_about() -> None:
@@ -99,7 +100,7 @@ spans = st.floats(0, 1e9) | st.sampled_from([0.0, LAG, BOUND])
 counts = st.integers(0, 10_000)
 SEEN = (
     *(None, "absent", "failed", "ours", "several", "foreign", "unbelieved", "ignored"),
-    *("reported", "superseded", "something new"),
+    *("some", "split", "reported", "superseded", "something new"),
 )
 
 
@@ -145,4 +146,4 @@ def test_whatever_the_facts_there_is_one_documented_verdict_with_a_wait_that_is_
     verdict = decide(terms, known, Now(earliest, earliest + apart), policy)
     assert documented()[verdict.row] == verdict.act
     assert -inf < verdict.wait < inf
-    assert verdict.wait <= 0 or verdict.act in ("reissue", "read", "escalate")
+    assert verdict.wait <= 0 or verdict.act in ("reissue", "read", "ask")

@@ -8,6 +8,7 @@ import pytest
 from retry_guard_core import Now, Policy, Record, Terms, decide
 from toy_facts import (
     BOUND,
+    CLAIMED,
     END,
     FIRST,
     LAG,
@@ -25,7 +26,7 @@ EFFECTS = ("write", "idempotent")
 def proof_of_absence(terms: Terms, known: Record) -> bool:
     decisive = END + terms.bound + terms.lag
     complete = terms.read_back and terms.conclusive
-    looked = known.seen == "absent" and known.read_at is not None
+    looked = known.seen in ("absent", "some") and known.read_at is not None
     return looked and complete and known.read_at is not None and known.read_at >= decisive
 
 
@@ -52,7 +53,7 @@ def test_the_same_key_is_sent_again_only_while_it_is_known_or_where_it_is_harmle
         verdict, (terms, known, now) = decide(*facts, POLICY), facts
         if verdict.act != "reissue":
             continue
-        assert known.seen is None
+        assert known.seen is None or verdict.stop
         assert known.tries < POLICY.attempts
         if terms.effect != "idempotent":
             assert terms.keyed
@@ -63,12 +64,13 @@ def test_the_same_key_is_sent_again_only_while_it_is_known_or_where_it_is_harmle
 
 def test_a_look_that_was_early_or_shows_what_another_made_neither_sends_nor_settles() -> None:
     looks = [(seen, END + BOUND + LAG) for seen in ("foreign", "several", "unbelieved", "failed")]
-    looks += [("absent", END + d) for d in (-5.0, 0.0, LAG, BOUND - 0.5)]
+    early = (-5.0, 0.0, LAG, BOUND - 0.5)
+    looks += [(seen, END + d) for seen, d in product(("absent", "some"), early)]
     for effect, (seen, read_at), now in product(EFFECTS, looks, MOMENTS):
         for terms, key in all_terms(effect):
             known = record(key=key, seen=seen, read_at=read_at)
             verdict = decide(terms, known, now, POLICY)
-            assert verdict.act in ("read", "escalate"), (terms, known, now)
+            assert verdict.act in ("read", "ask"), (terms, known, now)
 
 
 def test_a_clock_that_was_moved_never_turns_waiting_or_asking_into_a_fresh_send() -> None:
@@ -90,6 +92,56 @@ def test_a_clock_that_was_moved_never_makes_a_key_last_longer() -> None:
         for back, ahead in ((3_600, 0), (0, 3_600)):
             moved = Now(now.earliest - back, now.latest + ahead)
             assert decide(terms, known, moved, POLICY).act != "reissue", (facts, moved)
+
+
+MISSED = ("absent", "some", "failed")
+
+
+@pytest.mark.parametrize("effect", EFFECTS)
+def test_a_last_look_is_taken_once_before_the_deadline_and_leads_to_no_send(effect: str) -> None:
+    """Wherever it is due: reads take no time here, and fail, and still it is never due again."""
+    count = 0
+    for terms, known, now in facts_at_boundaries(effect):
+        verdict = decide(terms, known, now, POLICY)
+        if verdict.row != "last_look":
+            continue
+        count += 1
+        due = Now(*(time + max(verdict.wait, 0) for time in now))
+        assert max(verdict.wait, 0) == max(CLAIMED + POLICY.deadline - POLICY.poll - now.latest, 0)
+        for seen in MISSED:
+            looked = replace(known, seen=seen, read_at=due.earliest)
+            after = decide(terms, looked, due, POLICY)
+            assert after.row != "last_look", (terms, looked, due)
+            assert after.stop or after.act != "reissue"
+            assert after.act != "send" or proof_of_absence(terms, looked)
+        ours = decide(terms, replace(known, seen="ours", read_at=due.earliest), due, POLICY)
+        assert ours.row == "present"
+    assert count > 1_000
+
+
+@pytest.mark.parametrize("effect", EFFECTS)
+def test_no_call_ends_with_a_read_back_untaken_that_fits_before_its_deadline(effect: str) -> None:
+    ends = 0
+    for terms, known, now in facts_at_boundaries(effect):
+        verdict = decide(terms, known, now, POLICY)
+        if terms.read_back and (verdict.stop or verdict.row == "too_late"):
+            ends += 1
+            assert known.read_at is not None
+            assert known.read_at >= CLAIMED + POLICY.deadline - POLICY.poll
+    assert ends > 100
+
+
+def test_of_a_batch_of_which_some_is_there_only_what_is_missing_goes_out() -> None:
+    """By an action of its own; nothing but an operator's `again` sends the whole once more."""
+    for effect, now in product(EFFECTS, MOMENTS):
+        for terms, key in all_terms(effect):
+            for answer, tries in product((None, "did_not_happen"), (0, 1)):
+                known = record(key=key, seen="split", answer=answer, asked_at=END, tries=tries)
+                verdict = decide(terms, known, now, POLICY)
+                assert (verdict.row, verdict.act, verdict.wait) == ("some", "split", 0), terms
+            again = replace(known, answer="again")
+            verdict = decide(terms, again, now, POLICY)
+            assert (verdict.row, verdict.act, verdict.wait) == ("cleared", "send", 0), terms
 
 
 @pytest.mark.parametrize("ahead", [20.0, 3_600.0, 9e9])

@@ -1,5 +1,6 @@
 """The ledger's time, when the calendar is moved, the machine restarts or sleeps."""
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from ledger_suite import BACKENDS, LEASE, HandClocks, began, new, settled, stored
 from retry_guard_core import Now, Policy, Record, Terms, decide
 from retry_guard_ledgers import LedgerError, MemoryLedger, OpenedLedger, SQLiteLedger, about
-from retry_guard_ledgers._clock import machine_clocks
+from retry_guard_ledgers._clock import boot_of, machine_clocks
 
 HOUR = 3600.0
 Open = Callable[[], OpenedLedger]
@@ -348,6 +349,18 @@ def test_the_machines_clocks_are_real_and_go_on() -> None:
     assert clocks.steady() >= steady
     assert clocks.wall() > 1_600_000_000 < wall
     assert machine_clocks().boot == clocks.boot
+
+
+def test_where_the_clock_counts_from_is_looked_up_once_in_each_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    boot_of.cache_clear()
+    here = machine_clocks().boot
+    monkeypatch.setattr(Path, "read_text", lambda _path, **_how: "another boot")
+    assert machine_clocks().boot == here
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    assert machine_clocks().boot.startswith("another boot")
+    boot_of.cache_clear()
 
 
 @pytest.mark.parametrize("ahead", [-4 * 365 * 86_400.0, 4 * 365 * 86_400.0])

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from itertools import combinations
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -112,6 +112,15 @@ def test_what_names_an_action_never_changes(ledger: OpenedLedger) -> None:
         kept = replace(change, tool=record.tool, turn=record.turn, content=record.content)
         assert stored(ledger, record) == replace(kept, about=record.about)
     assert name_of(ledger.claim(new(turn="z"), None, at(120))) == name_of(record)
+
+
+@pytest.mark.parametrize("other", [{"tool": "t"}, {"turn": "other"}, {"content": b"other"}])
+def test_nor_does_each_of_what_stands_beside_its_name(
+    ledger: OpenedLedger, other: dict[str, Any]
+) -> None:
+    record = began(ledger, new())
+    assert ledger.save(replace(record, tries=1, **other))
+    assert stored(ledger, record) == replace(record, tries=1)
 
 
 def test_a_new_key_needs_a_new_generation(ledger: OpenedLedger) -> None:

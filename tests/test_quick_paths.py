@@ -3,6 +3,7 @@
 import hmac
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from dataclasses import fields, replace
+from decimal import Decimal
 from types import MappingProxyType
 from typing import Any, cast
 from uuid import UUID
@@ -11,12 +12,13 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retry_guard import Done, Guard, UsageError
-from retry_guard_contracts import Contract, canonical, identify, make_key
+from retry_guard_contracts import Contract, canonical, decode, encode, identify, make_key
 from retry_guard_core import Now, Record
-from retry_guard_ledgers import MemoryLedger, changed
+from retry_guard_ledgers import Action, MemoryLedger, changed
 from retry_guard_outcomes import Unknown, classify
 
 RECORD = Record(tool="t", turn=None, content=b"c", owner="o", claimed=1.0, lease=2.0, sends=(1.0,))
+ACTION = Action(scope="acme", id="1", identity=b"i", resource="t", call_ids=("call_1",))
 NAMES = [field.name for field in fields(Record)]
 CHARGE = Contract(tool="charge", key={"param": "key"})
 TEXT = st.text(st.characters(codec="utf-8"), max_size=9)
@@ -38,9 +40,46 @@ def test_a_changed_record_is_what_replace_makes_and_the_old_one_stays(
     assert before == RECORD
 
 
-def test_a_record_has_no_other_fields_to_change() -> None:
+@given(st.dictionaries(st.sampled_from([field.name for field in fields(Action)]), st.integers()))
+def test_so_is_what_names_its_action(values: dict[str, Any]) -> None:
+    before = replace(ACTION)
+    assert changed(ACTION, **values) == replace(ACTION, **values)
+    assert before == ACTION
+
+
+@pytest.mark.parametrize("whole", [RECORD, ACTION])
+def test_neither_has_other_fields_to_change(whole: Any) -> None:  # noqa: ANN401 - one of two
     with pytest.raises(TypeError, match="'sent'"):
-        changed(RECORD, sent=1)
+        changed(whole, sent=1)
+
+
+@given(TEXT, TEXT, st.sampled_from((None, "billing")), st.integers(0, 99))
+def test_a_derived_key_is_the_digest_of_everything_that_names_its_generation(
+    scope: str, turn: str, server: str | None, ordinal: int
+) -> None:
+    named = [server, "charge", scope, b"identity", turn, ordinal, 1]
+    digest = hmac.digest(b"secret", canonical(["key", *named]), "sha256")
+    contract = CHARGE.model_copy(update={"server": server})
+    key = make_key(
+        contract,
+        secret=b"secret",
+        scope=scope,
+        identity=b"identity",
+        turn=turn,
+        ordinal=ordinal,
+        generation=1,
+    )
+    assert key == str(UUID(bytes=digest[:16], version=4))
+
+
+@pytest.mark.parametrize("tag", [b"$", rb"\u0024"])
+def test_a_tagged_value_is_read_as_what_it_was_however_the_tag_is_spelled(tag: bytes) -> None:
+    assert decode(b'[{"%b":"decimal","v":"1.50"}]' % tag) == [Decimal("1.50")]
+
+
+@given(st.recursive(st.text("$u0024\\"), lambda inner: st.dictionaries(st.text("$\\u0"), inner)))
+def test_text_that_looks_like_a_tag_comes_back_as_it_was(value: object) -> None:
+    assert decode(encode(value)) == value
 
 
 @given(st.dictionaries(st.text("abc", min_size=1), PLAIN, max_size=4), TEXT, st.binary())

@@ -9,17 +9,39 @@ import pytest
 import retry_guard_core._engine as engine
 from retry_guard_core import Now, Policy, Record, Terms, Verdict, decide
 from retry_guard_sandbox import Grid, Report, Row, report, run_all
-from retry_guard_sandbox.grading._tally import is_false_completion
-from retry_guard_sandbox.world._faults import ATTEMPTS_HIT, FAULTS
+from retry_guard_sandbox.services import TOOLS
+from retry_guard_sandbox.world._faults import FAULTS
 
-FAULTY = {name for name, fault in FAULTS.items() if fault.shows != "success"}
-WRITES = ("charge", "refund", "create_ticket", "add_comment")
+WRITES = tuple(tool.name for tool in TOOLS.values() if tool.effect == "write")
+AGENTS = ("retry", "new_key", "read_then_retry")
+
+
+TASKS = (
+    "post_release",
+    "thank_by_message",
+    "charge_invoice",
+    "refund_part",
+    "open_ticket",
+    "comment_and_close",
+    "mail_minutes",
+    "mail_notice",
+    "insert_order",
+    "insert_invoices",
+    "deploy_shop",
+)
+"""One short task for each write."""
 
 
 @cache
 def census() -> tuple[Row, ...]:
-    """Return the rows of the whole grid, for one seed."""
-    return tuple(run_all(Grid(attempts_hit=ATTEMPTS_HIT, seeds=1).specs()))
+    """Return the rows of each write under each fault, for one seed."""
+    grid = Grid(tasks=TASKS, agents=AGENTS, attempts_hit=("1", "all"), seeds=1)
+    return tuple(run_all(grid.specs()))
+
+
+def is_false_completion(row: Row) -> bool:
+    """Whether the agent said that it was done, and this was not exactly once."""
+    return row.claimed == "done" and row.outcome != "exactly_once"
 
 
 def rows(**wanted: str) -> list[Row]:
@@ -39,15 +61,21 @@ def test_keys_everywhere_with_the_guard_gives_no_duplicate_at_all() -> None:
 
 
 def test_keys_everywhere_with_the_guard_is_exactly_once_where_an_attempt_can_get_through() -> None:
-    """One or two attempts are hit, and the guard may make five."""
-    for hits in ("1", "2"):
-        for row in rows(contract="keys_everywhere", condition="guard", attempts_hit=hits):
-            assert (row.outcome, row.claimed) == ("exactly_once", "done")
+    """One attempt is hit, and the guard may make five."""
+    for row in rows(contract="keys_everywhere", condition="guard", attempts_hit="1"):
+        if not stays_partial(row):
+            assert (row.outcome, row.claimed) == ("exactly_once", "done"), row.to_json()
+
+
+def stays_partial(row: Row) -> bool:
+    """Whether a repeat under the key only gives the answer of a run that stopped half-way."""
+    return row.hidden == "partial" and row.tool == "send_bulk"
 
 
 def test_keys_everywhere_escalates_only_after_the_last_allowed_attempt() -> None:
+    """But where a key completes nothing: there it only protects against a second run."""
     for row in rows(contract="keys_everywhere", condition="guard"):
-        if row.escalated:
+        if row.escalated and row.tool != "send_bulk":
             assert row.attempts_hit == "all"
             assert row.calls >= 1 + Policy().attempts
 
@@ -58,16 +86,19 @@ def test_native_duplicates_remain_only_where_one_send_itself_ran_twice() -> None
     for row in left:
         assert row.hidden == "redelivered"
         assert row.executed_sends == 1
-        assert row.tool in ("create_ticket", "add_comment")
+        assert row.tool not in ("charge", "refund")
 
 
 def test_nothing_is_claimed_under_the_guard_that_was_not_exactly_once() -> None:
-    assert [row for row in rows(condition="guard") if is_false_completion(row)] == []
+    """But for what looked like a success and was run twice by the service itself."""
+    claimed = [row for row in rows(condition="guard") if is_false_completion(row)]
+    assert {(row.contract, row.fault) for row in claimed} == {("native", "silent_redelivery")}
 
 
 def test_without_the_guard_done_is_claimed_of_duplicates() -> None:
     claimed = [r for r in rows(condition="no_guard") if is_false_completion(r)]
-    assert {row.fault for row in claimed} == FAULTY - {"lost_request", "error_before"}
+    nothing_runs = {name for name, fault in FAULTS.items() if fault.hidden == "not_executed"}
+    assert {row.fault for row in claimed} == set(FAULTS) - nothing_runs - {"none"}
 
 
 def test_no_escalation_is_needless() -> None:
@@ -98,13 +129,17 @@ def test_without_the_guard_each_fault_that_allows_duplicates_makes_them(
     )
 
 
-@pytest.mark.parametrize("fault", ["none", "lost_request", "error_before"])
+@pytest.mark.parametrize("fault", ["none", "lost_request", "error_before", "reset_before"])
 def test_faults_that_execute_nothing_more_make_no_duplicates(fault: str) -> None:
     assert [row for row in rows(fault=fault) if row.outcome == "duplicate"] == []
 
 
 def test_the_guard_harms_no_cell_and_the_verdict_is_pass() -> None:
-    result = report(census())
+    """But for the rest of a batch that only a person may complete, and for what looked like a
+    success and was run twice by the service itself."""
+    known = [r for r in census() if r.hidden != "partial" or r.contract == "keys_everywhere"]
+    known = [r for r in known if r.fault != "silent_redelivery"]
+    result = report(r for r in known if not stays_partial(r))
     assert (result.harmed, result.findings, result.verdict) == ((), (), "pass")
 
 
@@ -119,13 +154,14 @@ def test_what_is_hidden_is_not_told_by_what_the_guard_does_before_it_can_know() 
                 agent=agent,
                 tool="create_ticket",
                 task="open_ticket",
-                attempts_hit="2",
+                attempts_hit="1",
             )
             if row.fault != "none"
         }
         timeouts = {seen[f] for f in ("lost_request", "lost_ack", "late_commit", "redelivery")}
         errors = {seen[f] for f in ("error_before", "error_after")}
-        assert (len(timeouts), len(errors)) == (1, 1)
+        resets = {seen[f] for f in ("reset_before", "reset_after")}
+        assert (len(timeouts), len(errors), len(resets)) == (1, 1, 1)
 
 
 # Broken guards: each is caught by the same report, in its own cells.
@@ -133,7 +169,14 @@ def test_what_is_hidden_is_not_told_by_what_the_guard_does_before_it_can_know() 
 
 def small(*faults: str, contract: str) -> Report:
     """Run the arms over these faults under one contract."""
-    grid = Grid(faults=faults, contracts=(contract,), attempts_hit=("1",), seeds=1)
+    grid = Grid(
+        faults=faults,
+        contracts=(contract,),
+        services=("billing", "tickets"),
+        agents=AGENTS,
+        attempts_hit=("1",),
+        seeds=1,
+    )
     return report(run_all(grid.specs()))
 
 
@@ -187,8 +230,8 @@ def test_a_guard_that_adopts_whatever_it_sees_claims_what_is_twice(
 def test_a_guard_that_always_escalates_looks_as_bad_as_it_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def timid(*_: object) -> Verdict:
-        return Verdict("nothing_can_tell", "escalate")
+    def timid(_terms: Terms, record: Record, _now: Now, _policy: Policy) -> Verdict:
+        return Verdict("nothing_can_tell", "ask", stop=record.asked_at is not None)
 
     monkeypatch.setattr(engine, "decide", timid)
     lines = {

@@ -9,7 +9,8 @@ import pytest
 from retry_guard_outcomes import Unknown, classify
 from retry_guard_sandbox.agents import ToolCall
 from retry_guard_sandbox.conditions import CONDITIONS, Asked, Setting
-from retry_guard_sandbox.services import TOOLS
+from retry_guard_sandbox.services import TOOLS, Tool
+from retry_guard_sandbox.world._fates import Fate, Fates
 from retry_guard_sandbox.world._faults import (
     ATTEMPTS_HIT,
     FAULTS,
@@ -21,7 +22,9 @@ from retry_guard_sandbox.world._faults import (
 )
 from retry_guard_sandbox.world._http import Json, ReadError
 from retry_guard_sandbox.world._network import CLIENT_TIMEOUT
-from sandbox_clients import WRITES, FunctionCaller, Place, arguments_of, reworded, twin_of
+from retry_guard_sandbox.world._streams import Streams
+from retry_guard_sandbox.world._world import build
+from sandbox_clients import HOME, WRITES, FunctionCaller, Place, arguments_of, reworded, twin_of
 
 SEEDS = range(4)
 FAILURES: dict[Shows, str] = {
@@ -186,6 +189,29 @@ def test_what_befalls_an_attempt_does_not_depend_on_other_requests(fault: str) -
         assert waits[0] == pytest.approx(waits[1], abs=1e-6), tool
 
 
+def test_each_tool_action_and_attempt_has_a_fate_of_its_own() -> None:
+    fates = Fates(Streams(0), FAULTS["redelivery"], "all", "0", lambda _tool: None)
+    places = list(product(TOOLS.values(), (1, 2, 11), (1, 2, 11)))
+    drawn = {fates.of(tool, action, attempt) for tool, action, attempt in places}
+    assert len(drawn) == len(places)
+    assert {fates.of(tool, action, attempt) for tool, action, attempt in places} == drawn
+
+
+@every_creating_write
+def test_actions_are_numbered_as_a_client_begins_them(tool: str) -> None:
+    twin, asked = twin_of(tool), list[tuple[str, int, int]]()
+    assert twin is not None
+
+    def fate(of: Tool, action: int, attempt: int) -> Fate:
+        asked.append((of.name, action, attempt))
+        return Fate("success", 0.1, 0.1, 0.1, (0.1,))
+
+    world = build(HOME[tool], "native", "none", Streams(0), fate_of=fate)
+    for arguments in (arguments_of(tool), twin, reworded(tool), twin, twin):
+        world.wire.call(tool, arguments)
+    assert asked == [(tool, 1, 1), (tool, 2, 1), (tool, 1, 2), (tool, 2, 2), (tool, 2, 3)]
+
+
 @every_write
 @pytest.mark.parametrize("fault", ["reset_before", "reset_after", "error_before", "error_after"])
 def test_a_failure_is_there_when_the_answer_would_be(tool: str, fault: str) -> None:
@@ -259,6 +285,24 @@ def test_fencing_stops_a_request_that_already_runs(tool: str) -> None:
     again.sleep(late - again.world.clock.time - 0.01)
     again.world.network.fence(tool, arguments_of(tool))
     assert again.effects() == []
+
+
+@every_creating_write
+@pytest.mark.parametrize("before", [5.0, 0.01])
+def test_fencing_frees_the_key_of_a_request_that_is_under_way_or_runs(
+    tool: str, before: float
+) -> None:
+    place = Place(tool=tool, fault="late_commit", contract="keys_everywhere")
+    client, same = FunctionCaller(place), FunctionCaller(place)
+    client.send("k")
+    late = client.effects()[0].at
+    same.send("k")
+    same.sleep(max(0.0, late - same.world.clock.time - before))
+    same.world.network.fence(tool, arguments_of(tool))
+    same.sleep(100.0)
+    assert same.effects() == []
+    assert failure(same.send("k").text) is None
+    assert executions(same) == {2: 1}
 
 
 @every_write

@@ -109,11 +109,16 @@ def test_a_stored_error_is_about_its_own_key_and_comes_after_a_success_of_it(too
     assert site.write().ok
 
 
-def test_a_refusal_is_stored_too_where_errors_are() -> None:
-    site = Site("refund", STORING)
-    wrong = Request("refund", {**CALLS["refund"], "amount": 99_000}, "k")
-    assert site.ask(wrong).status_code == 400
-    assert site.ask(Request("refund", wrong.arguments, "k")).status_code == 400
+@pytest.mark.parametrize(("facts", "again"), [(Facts(), 201), (STORING, 404)])
+def test_a_refusal_is_stored_too_where_errors_are(facts: Facts, again: int) -> None:
+    """A comment on a ticket that does not exist yet, and then on the same one when it does."""
+    name, site = "unknown", Site("create_ticket", facts)
+    for _ in range(2):
+        site = Site("create_ticket", facts)
+        early = Request("add_comment", {"ticket": name, "text": "c"}, "k")
+        assert site.ask(early).status_code == 404
+        name = site.write().body["id"]
+    assert site.ask(Request("add_comment", {"ticket": name, "text": "c"}, "k")).status_code == again
 
 
 @every_write

@@ -7,12 +7,35 @@ from math import inf
 from toy_driver import Caller
 from toy_game import Game
 from toy_ledger import about
+from toy_world import Request
 
 
 def judge(game: Game) -> list[str]:
     """What is wrong at the end of a schedule, once all that was on its way has arrived."""
     game.world.pass_until(game.world.now + 1_000)
+    if game.world.batch:
+        return [*game.problems, *wrong_items(game), *asked_twice(game)]
     return [*game.problems, *twice_sent(game), *false_reports(game), *asked_twice(game)]
+
+
+def wrong_items(game: Game) -> Iterator[str]:
+    """An item of a batch was made twice, or a caller was told of items what is not so."""
+    made = [effect.arguments for effect in game.world.effects]
+    for effect in game.world.effects:
+        if effect.arguments not in about(game.ledger.records[effect.action]).arguments:
+            yield f"{effect.action} sent an item that is not its own"
+    for item in set(made):
+        if made.count(item) > 1:
+            yield f"item {item} was made twice"
+    values = {effect.value for effect in game.world.effects}
+    for caller in game.callers:
+        done = caller.end is not None and caller.end.kind == "done"
+        if done and caller.end is not None and set(caller.end.value.split("+")) != values:
+            yield f"{caller.name} was told done, with {caller.end.value}"
+        if done and not set(about(caller.call).arguments) <= set(made):
+            yield f"{caller.name} was told done, which is not so"
+        if caller.end is not None and caller.end.kind == "not_executed" and made:
+            yield f"{caller.name} was told not executed, which is not so"
 
 
 def sends_that_ran(game: Game, actions: set[str]) -> set[int]:
@@ -69,9 +92,11 @@ def recover(game: Game, newcomer: Callable[[str], Caller]) -> list[str]:
     game.callers.append(third)
     if end.kind != "done":
         unresolved = [r for r in game.ledger.records.values() if r.state == "open"]
-        if len(unresolved) != 1:
+        if len({about(record).identity for record in unresolved}) != len(unresolved) or not (
+            unresolved if game.world.batch else len(unresolved) == 1
+        ):
             return [f"after {end} {len(unresolved)} records are open: the action is lost"]
-        answer(game, unresolved[0].about.id)
+        answer(game, unresolved[-1].about.id)
         fourth = newcomer("D")
         fourth.ready = game.world.now + 1
         end = fourth.run()
@@ -81,11 +106,18 @@ def recover(game: Game, newcomer: Callable[[str], Caller]) -> list[str]:
 
 
 def answer(game: Game, action: str) -> None:
-    """An operator who fenced the service off and then looked into it says what happened."""
-    record = game.ledger.records[action]
-    made = [effect.value for effect in game.world.effects if effect.action == action]
+    """An operator who fenced the service off and then looked into it says what happened.
+
+    What is missing of a batch of which some is there, he does himself.
+    """
+    record, world = game.ledger.records[action], game.world
+    made = [effect.value for effect in world.effects if effect.action == action]
     if made:
-        record = replace(record, state="done", value=made[0], settled_at=game.world.now)
+        there = {effect.arguments for effect in world.effects}
+        items = [item for item in about(record).arguments if item not in there]
+        by_hand = Request(world.now, action, None, 0, "")
+        made += [world.make(by_hand._replace(arguments=i)).value for i in items if world.batch]
+        record = replace(record, state="done", value="+".join(made), settled_at=world.now)
     else:
         record = replace(record, answer="did_not_happen", asked_at=inf)
     game.ledger.put(record)

@@ -17,12 +17,17 @@ Operator = Callable[[World, Record], Record | None]
 
 def waits(step: Step | None) -> float:
     """How long until the step can be performed."""
-    return step.wait + TICK if step is not None and step.do == "wait" else 0.0
+    return step.detail + TICK if step is not None and step.do == "wait" else 0.0
+
+
+def joined(found: list[Effect]) -> str:
+    """The result of what was found, in the order of the items."""
+    return "+".join(effect.value for effect in sorted(found, key=lambda e: e.arguments))
 
 
 def attribute(found: list[Effect], *, exclusive: bool) -> str:
     """What a look shows: ours only where nobody else could have made it."""
-    if len(found) > 1:
+    if len({effect.arguments for effect in found}) < len(found):
         return "several"
     if not found:
         return "absent"
@@ -41,25 +46,30 @@ class Caller(Claims):
         turn: str | None = "t1",
         content: bytes = b"",
         arguments: str = "",
+        identity: str = "identity",
+        fresh: int = 0,
         policy: Policy = POLICY,
         terms: Terms | None = None,
         operator: Operator | None = None,
         core: ModuleType = retry_guard_core,
         attribute: Callable[..., str] = attribute,
     ) -> None:
-        named = About("scope", "identity", arguments=arguments)
+        named = About("scope", identity, arguments=arguments)
         super().__init__(name, world, ledger, terms or world.terms)
         self.operator, self.attribute = operator, attribute
         self.call = Record(
             tool=self.terms.tool,
             turn=turn,
             content=content,
+            fresh=fresh,
             owner=name,
             claimed=world.now,
             lease=world.now,
             sends=(world.now,),
             about=named,
         )
+        self.policy, self.core = policy, core
+        self.rest: Caller | None = None
         self.started = partial(core.guarded, self.call, self.terms, policy)
         self.engine, self.replies = self.started(), list[Reply]()
         self.step: Step | None = next(self.engine)
@@ -76,12 +86,17 @@ class Caller(Claims):
     @property
     def holds(self) -> bool:
         """Whether the ledger says that it holds an open record."""
-        records = self.ledger.records.values()
-        return any(r.owner == self.name and r.state == "open" for r in records)
+        records, names = self.ledger.records.values(), {one.name for one in self.family}
+        return any(r.owner in names and r.state == "open" for r in records)
+
+    @property
+    def family(self) -> "list[Caller]":
+        """This call, and that of what is missing of its batch."""
+        return [self, *(self.rest.family if self.rest else ())]
 
     def state(self) -> tuple[Hashable, ...]:
         """All that the future depends on, but for the engine."""
-        decided = self.told_at if self.step is not None and self.step.hold else 0.0
+        decided = self.told_at if self.step is not None and self.step.do == "hold" else 0.0
         flags = (self.stopped, self.suspended, self.delivered, self.stale, decided)
         counts = (self.claims, self.keys, self.asked)
         return self.record, self.end, self.flight, self.ready, *counts, *flags
@@ -94,6 +109,8 @@ class Caller(Claims):
             return self.deliver()
         if self.step.do == "send" and self.flight is None:
             return self.begin_send(self.step.record)
+        if self.step.do == "split":
+            return self.go_split(self.step.record)
         if self.step.do == "wait":
             self.answer((self.world.moment(), self.step.record, True, End("unknown")))
             return self.go()
@@ -103,6 +120,7 @@ class Caller(Claims):
         """The same caller in another world. A generator is copied by telling it all again."""
         twin = copy(self)
         twin.world, twin.ledger, twin.replies = world, ledger, [*self.replies]
+        twin.rest = None if self.rest is None else self.rest.copy(world, ledger)
         if not self.stopped and self.step is not None:
             twin.engine = self.started()
             next(twin.engine)
@@ -137,9 +155,9 @@ class Caller(Claims):
         match step.do:
             case "claim":
                 record = self.ledger.claim(self.stamped(record), step.detail, now)
-            case "save":
-                self.stale = step.hold and self.world.now - self.told_at > self.skew
-                record, ok = self.saved(record, hold=step.hold)
+            case "hold" | "save":
+                self.stale = step.do == "hold" and self.world.now - self.told_at > self.skew
+                record, ok = self.saved(record, hold=step.do == "hold")
             case "send":
                 end, self.flight = self.flight or end, None
             case "read":
@@ -149,18 +167,56 @@ class Caller(Claims):
                 given = self.operator(self.world, record) if self.operator else None
                 ok = given is not None
                 record = given or replace(record, answer=None, asked_at=now.latest)
-            case "wait":
-                raise AssertionError("a wait is no step of its own")
+            case "wait" | "split":
+                raise AssertionError("no step that is performed at once")
         return now, record, ok, end
 
     def looked(self, record: Record) -> Record:
         """The record with what the read-back shows; what another action made is left out."""
         others = (r for r in self.ledger.records.values() if about(r).id != about(record).id)
-        tied = {r.value for r in others if r.state == "done"}
+        tied = {value for r in others if r.state == "done" for value in str(r.value).split("+")}
         found = [e for e in self.world.visible(record.sends[0]) if e.value not in tied]
+        if self.world.batch:
+            found = [e for e in found if e.arguments in about(record).arguments]
         seen = self.attribute(found, exclusive=self.world.exclusive)
-        value = found[0].value if seen == "ours" else record.value
+        value = joined(found) if seen == "ours" else record.value
+        there = {effect.arguments for effect in found}
+        missing = "".join(item for item in about(record).arguments if item not in there)
+        if seen == "ours" and self.world.batch and missing:
+            seen, value = "some", (missing, value)
         return replace(record, seen=seen, read_at=self.world.now, value=value)
+
+    def go_split(self, record: Record) -> None:
+        """Take a turn of the call for what is missing of a batch; with its end, one of this."""
+        missing, found = record.value
+        if self.rest is not None and self.rest.finished:
+            self.answer(self.settled(record, self.rest.end or End("unknown"), found))
+            return
+        if self.rest is None:
+            left = self.policy.deadline - (self.world.now - record.claimed)
+            self.rest = type(self)(
+                f"{self.name}'",
+                self.world,
+                self.ledger,
+                turn=f"rest of {about(record).id}",
+                arguments=missing,
+                identity=f"rest of {about(record).id} {record.generation}",
+                fresh=record.fresh + 1,
+                policy=replace(self.policy, deadline=max(left, 0.0)),
+                terms=self.terms,
+                operator=self.operator,
+                core=self.core,
+                attribute=self.attribute,
+            )
+        else:
+            self.rest.go()
+        self.ready = max(self.ready, self.rest.ready)
+
+    def settled(self, record: Record, end: End, found: str) -> Reply:
+        now = self.world.moment()
+        if end.kind == "done":
+            return now, replace(record, state="done", value=f"{found}+{end.value}"), True, end
+        return now, record, False, end
 
     def deliver(self) -> None:
         self.delivered = True
@@ -171,7 +227,8 @@ class Caller(Claims):
     def beat(self) -> None:
         """Renew the lease, as the heartbeat of a live process does."""
         if not (self.stopped or self.suspended):
-            self.ledger.renew(self.name, self.world.now + LEASE)
+            for one in self.family:
+                self.ledger.renew(one.name, self.world.now + LEASE)
 
     def run(self) -> End:
         """Take turns until the call has its answer and it is handed over."""

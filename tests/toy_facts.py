@@ -15,9 +15,11 @@ POLICY = Policy(
     deadline=60.0,
     send_timeout=5.0,
     skew=1.0,
+    poll=2.0,
 )
 FIRST, END, CLAIMED = 990.0, 1_000.0, 990.0
 BOUND, LAG = 30.0, 10.0
+LAST = CLAIMED + POLICY.deadline - POLICY.poll  # when the last look is due
 FUTURE = 9e9
 
 KEYS: tuple[tuple[bool, str | None, float | None], ...] = (
@@ -50,8 +52,11 @@ LOOKS: tuple[tuple[str | None, float | None], ...] = (
     (None, None),
     (None, END + BOUND + LAG),
     *(("absent", time) for time in (*READ_TIMES, FUTURE)),
+    *(("some", time) for time in (END, END + BOUND + LAG - 0.5, END + BOUND + LAG)),
     ("failed", END),
     ("failed", END + BOUND + LAG),
+    *((seen, LAST + 0.5) for seen in ("absent", "some", "failed")),
+    ("split", END),
     *((seen, END) for seen in ("ours", "several", "foreign", "unbelieved")),
     *((seen, None) for seen in ("ignored", "reported", "superseded")),
 )
@@ -65,6 +70,7 @@ MOMENTS = tuple(
         (1_010.0, 1_010.0),
         (1_040.0, 1_040.0),
         (1_040.0, 1_045.0),
+        (LAST + 1, LAST + 1),
         (1_300.0, 1_300.0),
         (9_000.0, 9_000.0),
     )
@@ -80,7 +86,7 @@ BOUNDARIES = (
     END + BOUND,
     END + BOUND + LAG,
     CLAIMED + POLICY.deadline,
-    CLAIMED + POLICY.deadline - 1,
+    LAST,
 )
 
 
@@ -110,10 +116,13 @@ def all_terms(effect: Any) -> Iterator[tuple[Terms, str | None]]:  # noqa: ANN40
 
 
 def all_records(key: str | None) -> Iterator[Record]:
-    """Every kind of record: looks, re-issues and fresh sends left or not, operator's answers."""
+    """Every kind of record: looks, re-issues and fresh sends left or not, operator's answers.
+
+    Attempts that are spent matter where nothing was seen, or only by the last look.
+    """
     for (seen, read_at), (answer, asked_at) in product(LOOKS, ANSWERS):
-        spent = (0, POLICY.attempts) if seen is None else (0,)
-        fresh = (0, POLICY.fresh_sends) if seen == "absent" else (0,)
+        spent = (0, POLICY.attempts) if seen is None or read_at == LAST + 0.5 else (0,)
+        fresh = (0, POLICY.fresh_sends) if seen in ("absent", "some") else (0,)
         facts = {"key": key, "seen": seen, "read_at": read_at, "answer": answer}
         for tries, sent in product(spent, fresh):
             yield record(**facts, asked_at=asked_at, tries=tries, fresh=sent)

@@ -57,7 +57,8 @@ class Game:
     def state(self) -> Hashable:
         """All that the future depends on."""
         records = tuple(self.ledger.records.values())
-        callers = tuple((*caller.state(), *frames(caller.engine)) for caller in self.callers)
+        family = (one for caller in self.callers for one in caller.family)
+        callers = tuple((*one.state(), *frames(one.engine)) for one in family)
         left = (self.crashes, self.suspensions, *self.problems)
         return self.world.state(), records, callers, left
 

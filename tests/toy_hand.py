@@ -105,17 +105,21 @@ def answers(step: Step, now: float) -> list[Reply]:
         case "claim":
             return claimed(step, now)
         case "save":
-            record = keyed(record) if step.hold else record
-            return [told(now, record), *[told(now, record, ok=False)] * step.hold]
+            return [told(now, record)]
+        case "hold":
+            record = keyed(record)
+            return [told(now, record), told(now, record, ok=False)]
         case "send":
             return [told(later, record, end=end) for end in ENDS]
         case "wait":
-            return [told(now + step.wait, record)]
+            return [told(now + step.detail, record)]
         case "read":
-            looks = ("absent", "ours", "foreign")
+            looks = ("absent", "some", "ours", "foreign")
             return [told(later, record, seen=seen, read_at=now, value="v") for seen in looks]
         case "ask":
             return asked(record, later)
+        case "split":
+            return parted(record, later)
 
 
 ENDS = (
@@ -143,6 +147,16 @@ def claimed(step: Step, now: float) -> list[Reply]:
     late: dict[str, Any] = {"ended": now, "claimed": now, "lease": now + 30, "key": "key of 0"}
     done: dict[str, Any] = {"owner": "B", "state": "done", "value": "v", "settled_at": now}
     return [told(now, step.record, **late), told(now, step.record, **done)]
+
+
+def parted(record: Record, at: float) -> list[Reply]:
+    """What was missing of a batch was done, is unresolved, or was refused."""
+    unresolved = End("unresolved", note="unread", not_before=at + 9)
+    return [
+        told(at, record, state="done", value="v"),
+        told(at, record, ok=False, end=unresolved),
+        told(at, record, ok=False, end=End("not_executed", "e")),
+    ]
 
 
 def asked(record: Record, at: float) -> list[Reply]:

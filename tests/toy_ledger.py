@@ -40,7 +40,7 @@ def unreceived(record: Record) -> bool:
 def take_over(record: Record, claim: Record) -> Record:
     """Return a record whose lease is out, as held by the owner of `claim`."""
     ended = record.lease if record.ended is None else record.ended
-    seen = "ignored" if record.seen == "ignored" else None
+    seen = record.seen if record.seen in ("ignored", "split") else None
     held = replace(record, owner=claim.owner, claimed=claim.claimed, lease=claim.lease)
     return replace(held, tries=0, seen=seen, ended=ended)
 

@@ -34,7 +34,7 @@ MOVES = st.builds(
     outcome=st.sampled_from(OUTCOMES),
     turn=st.sampled_from(TURNS),
 )
-BEFORE = st.sampled_from(("read", "save", "send", "wait"))
+BEFORE = st.sampled_from(("read", "hold", "send", "wait"))
 FIRST = st.builds(
     Move,
     after=st.just(0.0),

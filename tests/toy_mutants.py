@@ -35,7 +35,7 @@ MUTANTS = (
     Mutant(
         "absence_is_trusted_at_once",
         DECIDE,
-        'proven = seen == "absent" and ',
+        "proven = missed and ",
         'proven = seen == "absent" or False and ',
     ),
     Mutant(

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from retry_guard_core import End, Now, Terms
 
-Outcome = Literal["ok", "lost_ack", "lost_request", "refused", "late", "twice"]
+Outcome = Literal["ok", "lost_ack", "lost_request", "refused", "late", "twice", "part"]
 
 START = 1_000.0
 SEND = 1.0  # how long a send takes, and a hand-over
@@ -41,16 +41,20 @@ class Request(NamedTuple):
 
 @dataclass
 class World:
-    """`script`: what becomes of each send, in order; after its end every send is `ok`."""
+    """`script`: what becomes of each send, in order; after its end every send is `ok`.
+
+    `batch`: each letter of the arguments is an item that commits by itself; a `part` is the first.
+    """
 
     terms: Terms
     script: tuple[Outcome, ...] = ()
     exclusive: bool = True
+    batch: bool = False
     now: float = START
     sends: int = 0
     effects: list[Effect] = field(default_factory=list[Effect])
     late: list[Request] = field(default_factory=list[Request])
-    keys: dict[str, Effect] = field(default_factory=dict[str, Effect])
+    keys: dict[tuple[str, str], Effect] = field(default_factory=dict[tuple[str, str], Effect])
 
     def moment(self) -> Now:
         return Now(self.now, self.now)
@@ -71,16 +75,21 @@ class World:
             self.run(request)
         self.now = max(self.now, time)
 
-    def run(self, request: Request) -> Effect:
-        """Let a request arrive: a key that is still remembered makes no second effect."""
-        known = None if request.key is None else self.keys.get(request.key)
+    def run(self, request: Request) -> str:
+        """Let a request arrive, and return its result."""
+        items = request.arguments if self.batch else (request.arguments,)
+        return "+".join(self.make(request._replace(arguments=item)).value for item in items)
+
+    def make(self, request: Request) -> Effect:
+        """Make one effect: a key that is still remembered makes no second one of an item."""
+        known = None if request.key is None else self.keys.get((request.key, request.arguments))
         if known is not None and request.at - known.at <= RETENTION:
             return known
         value = f"effect {len(self.effects)}"
         effect = Effect(request.at, value, request.action, request.send, request.arguments)
         self.effects.append(effect)
         if request.key is not None and self.terms.keyed:
-            self.keys[request.key] = effect
+            self.keys[request.key, request.arguments] = effect
         return effect
 
     def foreign(self, at: float) -> None:
@@ -94,12 +103,14 @@ class World:
         request = Request(self.now, action, key, self.sends, arguments)
         match outcome:
             case "ok":
-                return End("done", self.run(request).value)
+                return End("done", self.run(request))
             case "lost_ack":
                 self.run(request)
+            case "part":
+                self.run(request._replace(arguments=arguments[:1]))
             case "twice":
                 self.run(request)
-                return End("done", self.run(request).value)
+                return End("done", self.run(request))
             case "late":
                 self.late.append(request._replace(at=self.now + LATE))
             case "refused":

@@ -49,8 +49,8 @@ def decide(terms: Terms, record: Record, now: Now, policy: Policy) -> Verdict:
     pause = max(min(policy.backoff * 2 ** min(record.tries, 99), policy.backoff_limit) - quiet, 0)
     in_time = 0 <= now.latest - record.sends[0] <= _key_window(terms, record, policy) - pause
     again = (seen is None or (last and pause > left)) and record.tries < policy.attempts
-    decisive = terms.bound + terms.lag if terms.conclusive else inf
-    proven = missed and seen != "failed" and looked >= decisive
+    decisive = terms.bound + terms.lag if terms.conclusive and seen != "failed" else inf
+    proven = missed and looked >= decisive
     cleared = record.answer == "again" or (note and asked - end >= terms.bound)
     later = min(max(looked, policy.backoff), policy.backoff_limit) - (quiet - looked)
     rows = (
@@ -65,7 +65,7 @@ def decide(terms: Terms, record: Record, now: Now, policy: Policy) -> Verdict:
         (proven and record.fresh >= policy.fresh_sends, Verdict("fresh_sends_spent", "ask")),
         (proven, Verdict("absent", "send")),
         (not missed or looked < terms.lag, Verdict("unread", "read", terms.lag - quiet)),
-        (seen != "failed" and decisive < inf, Verdict("too_early", "read", decisive - quiet)),
+        (decisive < inf, Verdict("too_early", "read", decisive - quiet)),
         (last, Verdict("too_late", "ask")),
     )
     verdict = next((row for hit, row in rows if hit), Verdict("not_conclusive", "read", later))

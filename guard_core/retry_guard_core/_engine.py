@@ -6,7 +6,7 @@ The driver may throw any exception into it, and never closes one that has starte
 
 from dataclasses import replace
 
-from retry_guard_core._decide import decide
+from retry_guard_core._decide import decide as decide  # noqa: PLC0414 - public beside `guarded`
 from retry_guard_core._model import End, Now, Policy, Record, Run, Step, Terms
 
 
@@ -52,20 +52,19 @@ def _recall(call: Record, record: Record, terms: Terms, near: bool, met: bool, a
 
 def _pursue(record: Record, now: Now, terms: Terms, policy: Policy, note: str) -> Run:
     """Carry a held record to its end; `unknown`: it is no longer held, so back to the claim."""
-    reason, when = "", None
+    why, at = "", None
     try:
-        while record.state == "open" and not reason:
+        while record.state == "open" and not why:
             if record.ended is None:
                 now, record, _, end = yield Step("send", record)
                 record = _absorb(record, end, terms, now.latest)
             elif (due := decide(terms, record, now, policy)).stop:
-                reason = due.row
-                when = now.latest + max(due.wait, 0) if due.act != "ask" or due.wait > 0 else None
+                why, at = due.row, now.latest + due.wait if due.wait or due.act != "ask" else None
             elif due.wait > 0:
                 now, record, _, _ = yield Step("wait", record, due.wait)
             elif due.act in ("read", "ask", "split"):
                 now, record, settled, end = yield Step(due.act, record, due.row)
-                reason, when = "" if settled else end.note or due.row, end.not_before
+                why, at = "" if settled else end.note or due.row, end.not_before
             elif due.act == "adopt":
                 record = replace(record, state="done")
             else:
@@ -81,7 +80,7 @@ def _pursue(record: Record, now: Now, terms: Terms, policy: Policy, note: str) -
         return End("done", record.value, note if saved else "not_recorded")
     if record.state == "not_executed":
         return End("not_executed" if saved else "unknown", record.value, note)
-    return End("unresolved", note=reason or record.state, not_before=when)
+    return End("unresolved", note=why or record.state, not_before=at)
 
 
 def _again(record: Record, row: str, now: Now) -> Record:

@@ -7,7 +7,7 @@ from retry_guard_sandbox.conditions import CONDITIONS, Setting, leave_to_a_perso
 from retry_guard_sandbox.grading._grading import Grade, grade
 from retry_guard_sandbox.grading._rows import Row
 from retry_guard_sandbox.harness import HARNESSES, Stage
-from retry_guard_sandbox.tasks import TASKS
+from retry_guard_sandbox.tasks import TASKS, Task
 from retry_guard_sandbox.world._faults import FAULTS, Hits, ReadHits
 from retry_guard_sandbox.world._http import Json
 from retry_guard_sandbox.world._operators import OPERATORS
@@ -45,26 +45,34 @@ def run(spec: Spec) -> list[Row]:
     world = world_of(spec)
     setting, condition = Setting(world, OPERATORS[spec.operator]), CONDITIONS[spec.condition]
     sight = condition.shown(_sight(spec, world))
-    stage = Stage(setting, condition, AGENTS[spec.agent], sight, spec.seed)
+    stage = Stage(setting, condition, AGENTS[spec.agent], sight, TASKS[spec.task], spec.seed)
     error = None
     try:
         harness(stage)
     except Exception as stopped:  # noqa: BLE001 - an episode that breaks is an outcome of its own
         error = type(stopped).__name__
-    return rows_of(spec, setting, claimed=stage.claimed, error=error, times=stage.times)
+    return rows_of(spec, setting, claimed=stage.claimed, error=error, task=stage.task)
 
 
 def rows_of(
-    spec: Spec, setting: Setting, *, claimed: str | None, error: str | None, times: int = 1
+    spec: Spec,
+    setting: Setting,
+    *,
+    claimed: str | None,
+    error: str | None,
+    task: Task | None = None,
 ) -> list[Row]:
-    """End an episode, whoever carried it out, and return a row for each logical write."""
+    """End an episode, whoever carried it out, and return a row for each logical write.
+
+    `task`: what the user wanted in the end, where that is more than the task of the spec.
+    """
     world = setting.world
     ended = world.clock.time
     world.clock.settle()
     if claimed == "uncertain":
         leave_to_a_person(setting)
     course = (world.effects, world.wire.seen, setting.escalations)
-    grades = grade(TASKS[spec.task], *course, ended=ended, times=times)
+    grades = grade(task or TASKS[spec.task], *course, ended=ended)
     said: Json = {"claimed": claimed, "error": error}
     if error is not None:
         said["outcome"] = "error"

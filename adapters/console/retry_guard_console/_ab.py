@@ -2,13 +2,12 @@
 
 import argparse
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from retry_guard_console._interrupts import Interrupt, interruptible
+from retry_guard_console._course import Course, took
+from retry_guard_console._interrupts import interruptible
 from retry_guard_console._outputs import add_output_options, opened, told
 from retry_guard_console._shared import complain, refuse
 from retry_guard_console._tables import print_report
@@ -16,7 +15,7 @@ from retry_guard_core import GuardError
 
 if TYPE_CHECKING:
     from retry_guard_console._shared import Subparsers
-    from retry_guard_sandbox import Grid, Meter, Report, Row, Spec
+    from retry_guard_sandbox import Grid, Report, Row
 
 INCONCLUSIVE, INTERRUPTED = 3, 130
 
@@ -143,12 +142,12 @@ def _run(given: argparse.Namespace) -> int:
 
     specs, meter = _grid(given).specs(), Meter()
     with opened(given) as outputs, interruptible() as interrupt:
-        course = _Course(specs, given.jobs, meter, interrupt)
+        course = Course(specs, given.jobs, meter, interrupt)
         result = _report(given, outputs.kept(course.rows()))
         note = course.note()
         print_report(result, note)
         outputs.finish(result, note)
-    complain(f" ab: {_took(meter, given.jobs)}")
+    complain(f" ab: {took(meter, given.jobs)}")
     if interrupt.came:
         return INTERRUPTED
     return result.exit_code or (INCONCLUSIVE if note else result.exit_code)
@@ -173,56 +172,6 @@ def _grid(given: argparse.Namespace) -> "Grid":
             every = names == ("all",) and "all" not in EVERY[name]
             lists[name] = EVERY[name] if every else names
     return Grid(**lists, seeds=Grid().seeds if given.seeds is None else given.seeds)
-
-
-@dataclass(slots=True)
-class _Course:
-    """One run, with a progress bar where a person looks on. `lost`: why it could not go on."""
-
-    specs: Sequence["Spec"]
-    jobs: int
-    meter: "Meter"
-    interrupt: Interrupt
-    lost: str = ""
-
-    def rows(self) -> Iterator["Row"]:
-        """Yield the rows of what is finished, to the end or as far as it goes."""
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-        from retry_guard_sandbox import WorkerError, run_all
-
-        console = Console(stderr=True)
-        columns = (BarColumn(), MofNCompleteColumn(), "episodes", TimeRemainingColumn())
-        off = not console.is_terminal
-        with Progress(*columns, console=console, transient=True, disable=off) as bar:
-            advance = partial(bar.advance, bar.add_task("", total=len(self.specs)))
-            try:
-                yield from run_all(
-                    self.specs,
-                    jobs=self.jobs,
-                    progress=advance,
-                    stop=lambda: self.interrupt.came,
-                    meter=self.meter,
-                )
-            except WorkerError as error:
-                self.lost = str(error)
-
-    def note(self) -> str:
-        """Say that it is incomplete, and why; empty: it is complete."""
-        if self.meter.episodes == len(self.specs):
-            return ""
-        why = self.lost or "interrupted"
-        return f"INCOMPLETE ({why}): {self.meter.episodes:,} of {len(self.specs):,} episodes."
-
-
-def _took(meter: "Meter", jobs: int) -> str:
-    rate = meter.episodes / meter.seconds if meter.seconds else 0.0
-    memory = f"{meter.memory / 1e6:,.0f} MB" if meter.memory else "not known"
-    return (
-        f"{meter.episodes:,} episodes in {meter.seconds:.1f} s: {rate:,.0f} per second, "
-        f"--jobs {jobs}; peak memory {memory} ({len(meter.peaks)} processes)"
-    )
 
 
 def _cores() -> int:

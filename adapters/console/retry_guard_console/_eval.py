@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from retry_guard_console._eval_report import print_episode, print_report
@@ -148,12 +149,12 @@ def _run(
     from retry_guard_sandbox import evaluation, report
 
     episodes: list[evaluation.Episode] = []
-    with interruptible() as interrupt:
-        # Whoever ends this process means all that it started.
-        signal.signal(signal.SIGTERM, interrupt.handle)
+    with interruptible() as interrupt, _ended_by(interrupt):
         rows = list(outputs.kept(_rows(given, plan, target, interrupt, episodes)))
-    whole, many = not interrupt.came, len(plan.specs())
-    note = "" if whole else f"Interrupted: {len(episodes)} of {many} episodes had ended."
+    many = len(plan.specs())
+    why = "interrupted" if interrupt.came else "given up, for one after the other hung"
+    whole = len(episodes) == many
+    note = "" if whole else f"INCOMPLETE ({why}): {len(episodes)} of {many} episodes."
     outputs.finish(report(rows, frame=evaluation.FRAME), note)
     limits = evaluation.Thresholds(
         max_duplicates=given.max_duplicates,
@@ -164,7 +165,20 @@ def _run(
     if given.episode and episodes:
         print_episode(episodes[0])
     print_report(episodes, assessment, target, note)
-    return assessment.exit_code if whole else INTERRUPTED
+    return INTERRUPTED if interrupt.came else assessment.exit_code
+
+
+@contextmanager
+def _ended_by(interrupt: Interrupt) -> Iterator[None]:
+    """Take being ended for an interrupt: what this process started has to end with it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, interrupt.handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _rows(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from retry_guard_console._sandbox import TOKEN
+from retry_guard_console._joining import TOKEN
 
 if TYPE_CHECKING:
     from retry_guard_sandbox import evaluation

@@ -7,11 +7,11 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from retry_guard_console import _ab, _doctor, _eval, _ledger, _sandbox
+from retry_guard_console import _ab, _bound, _doctor, _eval, _ledger, _sandbox
 from retry_guard_console._shared import complain, let_go
 from retry_guard_core import GuardError
 
-COMMANDS = (_ab, _eval, _sandbox, _ledger, _doctor)
+COMMANDS = (_ab, _bound, _eval, _sandbox, _ledger, _doctor)
 """One module for each command: `add(subparsers)` sets `run`, which returns the exit code."""
 
 NOT_SAID, USAGE, INTERRUPTED, NOBODY_READS = 1, 2, 130, 141

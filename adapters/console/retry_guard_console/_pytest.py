@@ -69,7 +69,7 @@ def _plan(
         return evaluation.Plan(
             operator=operator or evaluation.NOBODY,
             seeds=tuple(range(seeds)),
-            **lists,  # type: ignore[arg-type]  # only the fields that hold names are lists
+            **lists,
         )
     except (GridError, TypeError) as error:
         return str(error)

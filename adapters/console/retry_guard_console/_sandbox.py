@@ -4,20 +4,17 @@ import argparse
 import os
 import signal
 import sys
-from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
+from retry_guard_console._joining import join
 from retry_guard_console._outputs import told
 from retry_guard_console._shared import refuse
 
 if TYPE_CHECKING:
     from retry_guard_console._shared import Subparsers
     from retry_guard_sandbox import serving
-
-TOKEN = "RETRY_GUARD_SANDBOX_TOKEN"  # noqa: S105 - the name of a variable
-"""The variable that holds what `--join` needs besides the address."""
 
 _EPILOG = """\
 example:
@@ -73,8 +70,10 @@ def run(given: argparse.Namespace) -> int:
     """Serve until the client goes away; return the exit code."""
     # A harness ends its servers so: what is known then is still to be written.
     signal.signal(signal.SIGTERM, _end)
+    if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - closed at start
+        return refuse("sandbox", "standard input is closed: let an MCP client start it")
     if given.join is not None:
-        return _join(given.join)
+        return join(given.join)
     from retry_guard_sandbox import GridError
 
     try:
@@ -114,18 +113,9 @@ def _serve(session: "serving.Session", result: Path | None) -> int:
             write()
 
     try:
-        serving.serve(session, *_standard(), version=version("agent-retry-guard"), after=after)
+        serving.serve(session, *_standard(), after=after)
     finally:
         write()
-    return 0
-
-
-def _join(address: str) -> int:
-    """Serve an episode of another process, which started this one."""
-    from retry_guard_sandbox import serving
-
-    host = serving.join(address, os.environ.get(TOKEN, ""))
-    serving.serve(host, *_standard(), version=version("agent-retry-guard"))
     return 0
 
 

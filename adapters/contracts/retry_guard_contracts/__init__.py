@@ -1,24 +1,33 @@
 """What is known of each tool: the contract schema, its sources, identity and evidence."""
 
 from retry_guard_contracts._arguments import parse_arguments
+from retry_guard_contracts._batches import (
+    effects_named,
+    items_in,
+    joined,
+    rest_identity,
+    with_items,
+)
 from retry_guard_contracts._canonical import canonical
 from retry_guard_contracts._decoding import decode
 from retry_guard_contracts._encoding import encode, encode_arguments, encode_result
 from retry_guard_contracts._errors import ArgumentError, ContractError
-from retry_guard_contracts._evidence import Sight, effect_of, judge, read_arguments
+from retry_guard_contracts._evidence import effect_of, judge, read_arguments
 from retry_guard_contracts._fields import Fixed
 from retry_guard_contracts._identity import SCHEME, Identity, differing, identify
 from retry_guard_contracts._key import caller_key, key_ignored, make_key, place_key
-from retry_guard_contracts._parts import Key, ReadBack
+from retry_guard_contracts._parts import Batch, Key, ReadBack
 from retry_guard_contracts._proof import Proof
 from retry_guard_contracts._schema import Contract
 from retry_guard_contracts._secrets import seal, unseal
+from retry_guard_contracts._sight import Sight
 from retry_guard_contracts._types import types_in
 from retry_guard_contracts._yaml import load_contracts, parse_contracts
 
 __all__ = [
     "SCHEME",
     "ArgumentError",
+    "Batch",
     "Contract",
     "ContractError",
     "Fixed",
@@ -32,10 +41,13 @@ __all__ = [
     "decode",
     "differing",
     "effect_of",
+    "effects_named",
     "encode",
     "encode_arguments",
     "encode_result",
     "identify",
+    "items_in",
+    "joined",
     "judge",
     "key_ignored",
     "load_contracts",
@@ -44,7 +56,9 @@ __all__ = [
     "parse_contracts",
     "place_key",
     "read_arguments",
+    "rest_identity",
     "seal",
     "types_in",
     "unseal",
+    "with_items",
 ]

@@ -38,12 +38,12 @@ def _without_default(contract: Contract, held: object, text: str, default: objec
     )
 
 
-def _without_nulls(value: object, depth: int) -> object:
+def _without_nulls(value: Any, depth: int) -> object:  # noqa: ANN401 - whatever was given
     if depth > MAX_DEPTH:
         check_depth(depth, "arguments")
-    kind = type(value)
+    kind: type = type(value)
     if kind is dict:
-        held = cast("dict[str, object]", value)
+        held: dict[str, object] = value
         named = {
             name if type(name) is str and name.isascii() else _in_nfc(name): item
             for name, item in held.items()
@@ -56,7 +56,7 @@ def _without_nulls(value: object, depth: int) -> object:
             if item is not None
         }
     if kind is list or kind is tuple:
-        return [_without_nulls(item, depth + 1) for item in cast("list[object]", value)]
+        return [_without_nulls(item, depth + 1) for item in value]
     return value
 
 

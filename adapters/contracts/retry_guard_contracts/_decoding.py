@@ -26,13 +26,17 @@ def decode(data: bytes, types: Mapping[str, type] | None = None) -> Any:  # noqa
         ArgumentError: the data is damaged, or a class is missing or has changed since.
     """
     try:
-        return _value(json.loads(data), types)
+        tree = json.loads(data.decode())
+        return _value(tree, types) if b'"$"' in data or _ESCAPED in data else tree
     except ArgumentError:
         raise
     except _DAMAGE as error:
         msg = f"the stored form cannot be read: {type(error).__name__}; the record is damaged"
         raise ArgumentError(msg) from error
 
+
+_ESCAPED = rb"\u0024"
+"""How else a tag can be spelled: where neither stands, there is nothing but JSON's own types."""
 
 _DAMAGE = (
     ArithmeticError,

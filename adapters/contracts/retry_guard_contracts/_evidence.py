@@ -13,10 +13,11 @@ action, is another's. Everything in between is `foreign`: seen, not attributable
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from retry_guard_contracts._attribution import Case, named, whose
+from retry_guard_contracts._batch_evidence import judge_items
+from retry_guard_contracts._batches import effects_in
 from retry_guard_contracts._document import FailedReadError, document
 from retry_guard_contracts._errors import ArgumentError
 from retry_guard_contracts._fields import Fixed
@@ -31,22 +32,7 @@ from retry_guard_contracts._matching import (
 )
 from retry_guard_contracts._paths import find, parse_path
 from retry_guard_contracts._schema import Contract
-
-Seen = Literal["absent", "ours", "several", "foreign", "unbelieved", "failed"]
-
-
-@dataclass(frozen=True, slots=True)
-class Sight:
-    """What a read showed.
-
-    `unbelieved`: a known item is missing, the list is cut, or its shape is not as declared.
-    `failed`: the read itself reports an error. `value`, `effect_id`: of what is `ours`: the
-    result in the tool's own shape, and the service's name for the effect.
-    """
-
-    seen: Seen
-    value: Any = None
-    effect_id: str | None = None
+from retry_guard_contracts._sight import Sight
 
 
 def read_arguments(
@@ -102,21 +88,27 @@ def judge(
         items = items_of(read, listing)
         if not has_control(read, items):
             return Sight("unbelieved")
-        return _verdict(case, items, cut=is_cut(read, listing))
-    except UnreadableError:
+        cut = is_cut(read, listing)
+        if contract.batch is not None:
+            return judge_items(case, contract.batch, items, cut=cut)
+        return _verdict(case, items, cut=cut)
+    except (UnreadableError, ArgumentError):
         return Sight("unbelieved")
 
 
 def effect_of(contract: Contract, result: object) -> str | None:
     """Return the service's name for an effect, from the tool's own result; None: not in it.
 
-    It is looked for where `read_back.result` puts `read_back.id`, else at `read_back.id` itself.
+    Of a batch it is the names of all of them, as a JSON list. It is looked for
+    where `read_back.result` puts `read_back.id`, else at `read_back.id` itself.
     """
     read = contract.read_back
     if read is None or read.id is None:
         return None
     fields = [field for field, source in (read.result or {}).items() if source == read.id]
     try:
+        if contract.batch is not None:
+            return effects_in(read, document(result))
         return effect_id(find(document(result), parse_path((fields or [read.id])[0])))
     except Exception:  # noqa: BLE001 - after the effect nothing may stand in the way of the result
         return None

@@ -36,6 +36,12 @@ def _argument_path(text: str) -> str:
     return text
 
 
+def _list_path(text: str) -> str:
+    if not all(isinstance(step, str) for step in parse_path(_argument_path(text))):
+        raise ValueError(f"{text!r} names no list of items: write it like rows or body.rows")
+    return text
+
+
 def _source(text: str) -> str:
     return text if _CARRIED.fullmatch(text) else _argument_path(text)
 
@@ -62,6 +68,7 @@ Name = Annotated[str, Field(strict=True), AfterValidator(_name)]
 Seconds = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 ResultPath = Annotated[str, Field(strict=True), AfterValidator(_path)]
 ArgumentPath = Annotated[str, Field(strict=True), AfterValidator(_argument_path)]
+ListPath = Annotated[str, Field(strict=True), AfterValidator(_list_path)]
 Source = Annotated[str, Field(strict=True), AfterValidator(_source)]
 Param = Annotated[str, Field(strict=True), AfterValidator(_param)]
 Ack = Annotated[str, Field(strict=True), AfterValidator(_ack)]

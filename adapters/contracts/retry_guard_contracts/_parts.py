@@ -9,6 +9,7 @@ from retry_guard_contracts._fields import (
     Ack,
     ArgumentPath,
     Complete,
+    ListPath,
     Name,
     Operand,
     Param,
@@ -102,3 +103,28 @@ class ReadBack(Part):
                 "exclusive: needs id and created, to tell this write from earlier ones"
             )
         return self
+
+
+class Batch(Part):
+    """A list whose items commit one by one, so that some may happen and others not.
+
+    `items`: the argument that is the list. `identity`: the fields of an item that name it, so
+    that items which agree in them may stand for one another; none: the whole item. `key`: what a
+    re-issue under the same key does after a run that ended in part: nothing was kept, so it does
+    all (`atomic`), it does what is missing (`resumes`), or the answer in part comes again
+    (`stored_partial`, which is also what has to be expected where nothing is stated).
+    """
+
+    items: ListPath
+    identity: tuple[ResultPath, ...] = ()
+    key: Literal["atomic", "resumes", "stored_partial"] | None = None
+
+    @property
+    def completes(self) -> bool:
+        """Whether a re-issue under the same key does what is missing, or can do all."""
+        return self.key in ("atomic", "resumes")
+
+    def of_one(self, source: str) -> str | None:
+        """Return a path into each item as a path into the only one; None for any other path."""
+        every = f"{self.items}[]"
+        return self.items + source[len(every) :] if source.startswith(every) else None

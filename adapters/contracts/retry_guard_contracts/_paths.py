@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import lru_cache
-from typing import Final, cast
+from typing import Any, Final, cast
 from unicodedata import normalize
 
 from retry_guard_contracts._values import own_fields
@@ -64,11 +64,12 @@ def overlap(one: str, other: str) -> bool:
     return first[:shared] == second[:shared]
 
 
-def members(value: object) -> Mapping[object, object] | None:
+def members(value: Any) -> Mapping[Any, object] | None:  # noqa: ANN401 - whatever a path leads to
     """Return what a name can be looked up in: a mapping, or a dataclass's or model's fields."""
     if type(value) is dict or isinstance(value, Mapping):
-        return cast("Mapping[object, object]", value)
-    return cast("Mapping[object, object] | None", own_fields(value))
+        held: Mapping[Any, object] = value
+        return held
+    return own_fields(value)
 
 
 def _items(value: object) -> list[object] | None:

@@ -1,6 +1,6 @@
 """The contract: what an operator states about one tool. `Contract.terms` is what the core reads."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from copy import deepcopy
 from functools import cached_property
 from hashlib import sha256
@@ -11,10 +11,10 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from retry_guard_contracts._canonical import canonical
 from retry_guard_contracts._errors import ArgumentError
-from retry_guard_contracts._fields import ArgumentPath, Name, Part, Seconds
+from retry_guard_contracts._fields import ArgumentPath, Fixed, Name, Part, Seconds
+from retry_guard_contracts._fitting import problems
 from retry_guard_contracts._normal import Normaliser
-from retry_guard_contracts._parts import Key, ReadBack
-from retry_guard_contracts._paths import overlap
+from retry_guard_contracts._parts import Batch, Key, ReadBack
 from retry_guard_contracts._proof import Proof, matches
 from retry_guard_core import Terms
 
@@ -36,6 +36,8 @@ class Contract(Part):
     two tools reach the same thing. `in_flight_bound`: after this many seconds a request that has
     not executed never will. `identity`: the arguments that name the effect, each with its
     normaliser (a list: all `exact`); none: all of them. `defaults`: what an omitted one means.
+    `batch`: the list whose items commit one by one; where a key cannot complete it, the key is
+    still sent, against redelivery, but no re-issue relies on it.
     `volatile`: arguments that never count. `secret`: arguments that are never stored.
     `not_executed`: errors that prove that nothing ran. `twins`: equal calls in one turn are one
     action (`join`), or each counts. `repeat`: what an equal call in a later turn, within
@@ -48,6 +50,7 @@ class Contract(Part):
     resource: Name | None = None
     key: Key | None = None
     read_back: ReadBack | None = None
+    batch: Batch | None = None
     in_flight_bound: Seconds | None = None
     identity: Annotated[
         dict[ArgumentPath, Normaliser] | None, Field(min_length=1), BeforeValidator(_all_exact)
@@ -88,7 +91,7 @@ class Contract(Part):
         return Terms(
             tool=self.tool,
             effect=self.effect,
-            keyed=key is not None,
+            keyed=key is not None and (self.batch is None or self.batch.completes),
             retention=key.retention if key else None,
             errors_stored=key is not None and key.errors == "stored",
             read_back=read is not None,
@@ -97,6 +100,30 @@ class Contract(Part):
             bound=inf if self.in_flight_bound is None else self.in_flight_bound,
             repeat=self.repeat,
             repeat_window=self.repeat_window,
+        )
+
+    @cached_property
+    def of_one_item(self) -> "Contract":
+        """The contract of a batch as if its only item stood in the place of the list.
+
+        What a read shows of each item is judged by it.
+        """
+        batch, read = self.batch, self.read_back
+        if batch is None or read is None:
+            return self
+
+        def one(source: str | Fixed | None) -> Any:  # noqa: ANN401 - as it was given
+            return (batch.of_one(source) or source) if isinstance(source, str) else source
+
+        match = {path: one(source) for path, source in read.match.items()}
+        shown = {"match": match, "marker": one(read.marker), "args": {}, "result": None}
+        return self.model_copy(
+            update={
+                "batch": None,
+                "read_back": read.model_copy(update=shown),
+                "identity": self.identity and {one(p): k for p, k in self.identity.items()},
+                "defaults": {one(path): value for path, value in self.defaults.items()},
+            }
         )
 
     @cached_property
@@ -111,43 +138,10 @@ class Contract(Part):
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Contract":
-        for problem in (*self._key_problems(), *self._read_problems(), *self._field_problems()):
+        for problem in problems(self):
             raise ValueError(problem)
         try:
             self.digest  # noqa: B018 - literals that have no canonical form are refused here
         except ArgumentError as error:
             raise ValueError(str(error).removeprefix("contract.")) from None
         return self
-
-    def _key_problems(self) -> Iterator[str]:
-        if self.key is None:
-            return
-        if self.effect == "read":
-            yield "key: a read needs none; remove it, or state the effect as write"
-        for path in self.identity or {}:
-            if not self.key.carried and overlap(path, self.key.param):
-                yield f"identity: {path} is the key, which never names an effect; remove it there"
-
-    def _read_problems(self) -> Iterator[str]:
-        if self.read_back is None:
-            return
-        if self.effect == "read":
-            yield "read_back: a read needs none; remove it, or state the effect as write"
-        if self.read_back.tool == self.tool:
-            yield "read_back.tool: is the tool itself; name the tool that reads what it wrote"
-        carried = self.key.param if self.key and self.key.carried else None
-        for path in self.read_back.argument_paths:
-            if path.startswith(("header:", "meta:")):
-                if path != carried:
-                    yield f"read_back: {path} is not where the key travels; use key.param"
-            elif any(overlap(path, secret) for secret in self.secret):
-                yield f"read_back: {path} is secret, so no record has it; use another argument"
-
-    def _field_problems(self) -> Iterator[str]:
-        for path in self.identity or {}:
-            for other in self.volatile:
-                if overlap(path, other):
-                    yield f"volatile: {other} also names the effect (identity); keep one of them"
-            for other in self.identity or {}:
-                if other != path and overlap(path, other):
-                    yield f"identity: {other} and {path} overlap; keep one of them"

@@ -2,7 +2,7 @@
 
 import json
 from base64 import b64encode
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -32,7 +32,10 @@ _JSON = json.JSONEncoder(
 
 @dataclass(slots=True)
 class Writer:
-    """Writes one value. `left`: bytes that it may take. `classes`: those that it met."""
+    """Writes one value. `left`: bytes that it may take, one for each item and each character.
+
+    `classes`: those that it met.
+    """
 
     left: float = float("inf")
     classes: dict[str, type] = field(default_factory=dict[str, type])
@@ -41,24 +44,23 @@ class Writer:
         """Return the stored form; raises ArgumentError."""
         return _JSON.encode(self.tree(value, place, 0)).encode()
 
-    def tree(self, value: object, place: Place, depth: int) -> object:
+    def tree(self, value: Any, place: Place, depth: int) -> object:  # noqa: ANN401 - whatever it is
         """Return what `json` writes for a value."""
         if depth > MAX_DEPTH:
             check_depth(depth, place)
-        kind = type(value)
+        kind: type = type(value)
         if kind is str:
-            return self._text(cast("str", value), place)
-        self._pay(1)
+            return self._text(value, place)
         if kind is dict:
-            return self._mapping(cast("dict[str, object]", value), place, depth)
+            return self._mapping(value, place, depth)
         if kind is list:
-            return self._items(cast("list[object]", value), place, depth)
+            return self._items(value, place, depth)
         if kind in _AS_THEY_ARE:
             if kind is int or kind is float:
-                check_number(cast("float", value), place)
+                check_number(value, place)
             return value
         if kind in _CONTAINERS:
-            return self._container(cast("Iterable[object]", value), place, depth)
+            return self._container(value, place, depth)
         if kind in _SCALARS:
             return self._scalar(value, place)
         return self._instance(value, place, depth)
@@ -69,12 +71,13 @@ class Writer:
             raise ArgumentError("result: too long to be stored")
 
     def _text(self, value: str, place: Place) -> str:
-        self._pay(1 + len(value))
+        self._pay(len(value))
         if not value.isascii():
             check_text(value, place)
         return value
 
     def _mapping(self, value: dict[str, object], place: Place, depth: int) -> object:
+        self._pay(2 * len(value))
         members: dict[str, object] = {}
         for key, item in value.items():
             if type(key) is not str:
@@ -82,10 +85,11 @@ class Writer:
             members[self._text(key, place)] = self.tree(item, (place, key), depth + 1)
         return {"$": "object", "v": members} if "$" in members else members
 
-    def _items(self, value: Iterable[object], place: Place, depth: int) -> list[object]:
+    def _items(self, value: Collection[object], place: Place, depth: int) -> list[object]:
+        self._pay(len(value))
         return [self.tree(item, (place, at), depth + 1) for at, item in enumerate(value)]
 
-    def _container(self, value: Iterable[object], place: Place, depth: int) -> object:
+    def _container(self, value: Collection[object], place: Place, depth: int) -> object:
         items = self._items(value, place, depth)
         if not isinstance(value, tuple):
             items.sort(key=json.dumps)

@@ -65,7 +65,8 @@ class Timekeeper:
 
     def now(self) -> Now:
         """Return the present moment, as bounded by the two clocks."""
-        steady, wall = self.anchor + self.clocks.steady(), self.clocks.wall()
+        clocks = self.clocks
+        steady, wall = self.anchor + clocks.steady(), clocks.wall()
         return Now(steady, wall) if steady < wall else Now(wall, steady)
 
     def drift(self, anchor: float) -> float:

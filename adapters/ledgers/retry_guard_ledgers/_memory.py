@@ -99,12 +99,12 @@ class MemoryLedger:
     def _put(self, record: Record) -> Record:
         """Keep a record, and all by which it is found."""
         action = about(record)
-        scope, name = place = action.scope, action.id
+        place = action.scope, action.id
         before = self._records.get(place)
         self._records[place] = record
         self._places.setdefault(place, len(self._places))
         settled = before is not None and before.state != record.state
-        self._shelves[scope, action.identity].put(record, settled=settled)
+        self._shelves[action.scope, action.identity].put(record, settled=settled)
         if before is None or before.key != record.key or before.about is not action:
             self._index(record, action)
         return record

@@ -25,7 +25,8 @@ def take_over(record: Record, claim: Record) -> Record:
     """Return an open record, whose lease is out, as held by the owner of `claim`.
 
     A send that never ended counts as ended when its holder's lease did. What was seen is looked
-    at afresh, but that the server ignores the key stays true.
+    at afresh, but that the server ignores the key, or that the rest of a batch is an action of its
+    own, stays true.
     """
     ids = dict.fromkeys((*about(record).call_ids, *about(claim).call_ids))
     return changed(
@@ -34,7 +35,7 @@ def take_over(record: Record, claim: Record) -> Record:
         claimed=claim.claimed,
         lease=claim.lease,
         tries=0,
-        seen=record.seen if record.seen == "ignored" else None,
+        seen=record.seen if record.seen in ("ignored", "split") else None,
         ended=record.lease if record.ended is None else record.ended,
         about=changed(about(record), call_ids=tuple(ids)),
     )

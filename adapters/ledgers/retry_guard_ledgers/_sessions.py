@@ -102,6 +102,7 @@ class Sessions:
         """Connect once, so that a ledger that cannot be used is refused here."""
         self.path, self.options = path, options
         self._name = os.fspath(path)
+        self._durable = options.level == "full"
         self._closed = False
         self._local = threading.local()
         self._of_this_process()
@@ -119,7 +120,7 @@ class Sessions:
         try:
             session = self._session()
             with session.lock:
-                session.sync(level if self.options.level == "full" else "normal")
+                session.sync(level if self._durable else "normal")
                 return work(session.connection, *given)
         except sqlite3.Error as error:
             raise failure(self.path, error) from error

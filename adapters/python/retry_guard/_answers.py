@@ -9,7 +9,7 @@ GuardError
 └── UsageError           the guard is used wrongly, nothing was sent           (the developer)
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn, get_args
 
 from retry_guard_core import GuardError
@@ -36,7 +36,8 @@ class Unresolved:
     `still_running`, `abandoned`, `differs`, `repeat_escalate`, `key_conflict`,
     `contract_changed`, `ledger_unavailable`. `not_before`: seconds since the epoch at which an
     equal call can learn more; None where time alone tells nothing. `text`: one sentence for the
-    model and the user. `tool`: the tool that was called.
+    model and the user. `tool`: the tool that was called. `missing`: of a batch of which something
+    was seen, the items of which it is not known whether they happened.
     """
 
     action: str
@@ -44,6 +45,7 @@ class Unresolved:
     not_before: float | None = None
     text: str = ""
     tool: str = ""
+    missing: tuple[Any, ...] = field(default=(), hash=False)
 
     def unwrap(self) -> NoReturn:
         """Raise `UnresolvedError`."""

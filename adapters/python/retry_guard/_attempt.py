@@ -52,19 +52,22 @@ def outgoing(call: Call, record: Record, site: Site) -> tuple[dict[str, Any], di
 
     Raises `UsageError` where the record needs a secret that this caller does not give.
     """
-    arguments = _recorded(call, record, site)
+    arguments = recorded(call, record, site)
     if record.key is None:
         return arguments, {}
     return place_key(call.contract, arguments, record.key)
 
 
-def _recorded(call: Call, record: Record, site: Site) -> dict[str, Any]:
-    """The recorded arguments: the caller's own objects, where they are the same."""
-    recorded = about(record).arguments
+def recorded(call: Call, record: Record, site: Site) -> dict[str, Any]:
+    """The recorded arguments: the caller's own objects, where they are the same.
+
+    Raises `UsageError` where the record needs a secret that this caller does not give.
+    """
+    stored = about(record).arguments
     own = about(call.draft).arguments if _are_fixed(call.arguments) else _stored(call, site)
-    if own == recorded:
+    if own == stored:
         return dict(call.arguments)
-    arguments: dict[str, Any] = decode(recorded)
+    arguments: dict[str, Any] = decode(stored)
     if not call.contract.secret:
         return arguments
     opened = unseal(call.contract, arguments, call.arguments, site.secret)

@@ -4,15 +4,21 @@ from dataclasses import replace
 from functools import partial
 
 from retry_guard._answers import Unresolved
+from retry_guard._attempt import NOTHING, Attempt
+from retry_guard._batches import missing_in, rest_of, whole_of
 from retry_guard._perform import Performer
+from retry_guard._texts import explain
 from retry_guard._words import done, kept, unresolved
-from retry_guard_core import End, guarded
-from retry_guard_ledgers import LedgerError, about
+from retry_guard_contracts import encode_result
+from retry_guard_core import End, Record, Reply, guarded
+from retry_guard_ledgers import LedgerError, about, changed
 from retry_guard_outcomes import Done, NotExecuted
 
 
 class Driver(Performer):
     """One guarded call on its way. Used once."""
+
+    rest: Unresolved | None = None
 
     async def run(self) -> Done | NotExecuted | Unresolved:
         """Step the core until the call has its answer.
@@ -59,6 +65,22 @@ class Driver(Performer):
             if self.site.heartbeat is not None:
                 self.site.heartbeat.drop(self.call.draft.owner)
 
+    async def split(self, record: Record) -> Reply:
+        """Guard what was absent of a batch, as a call of its own."""
+        self.rest = None
+        outcome = await Driver(*rest_of(self.call, record, self.site), self.hands).run()
+        match outcome:
+            case Done(value):
+                whole = whole_of(self.call, record, value)
+                self.last = Attempt(NOTHING.end, Done(whole))
+                return self.reply(changed(record, state="done", value=encode_result(whole)))
+            case Unresolved(reason=reason, not_before=moment, missing=missing):
+                left = replace(outcome, missing=missing or missing_in(self.call, record))
+                self.rest = replace(left, text=explain(left))
+                return self.reply(record, ok=False, end=End("unresolved", None, reason, moment))
+            case NotExecuted():
+                return self.reply(record, ok=False)
+
     async def _answer(self, end: End) -> Done | NotExecuted | Unresolved:
         own, record = self.last.own, self.record
         match end.kind:
@@ -67,7 +89,7 @@ class Driver(Performer):
             case "not_executed":
                 return own if isinstance(own, NotExecuted) else NotExecuted(kept(end.value))
             case _:
-                return unresolved(self.call, record, self.site, end)
+                return self.rest or unresolved(self.call, record, self.site, end)
 
     async def _done(self, end: End) -> Done:
         """Note that the caller has the result, and take that back if the call was stopped."""

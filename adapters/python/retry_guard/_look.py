@@ -6,13 +6,14 @@ from math import inf
 from typing import Any
 
 from retry_guard._answers import Answer, Unresolved, UsageError
+from retry_guard._batches import missing_in, noted, ties
 from retry_guard._call import Call, Site
 from retry_guard._hands import Hands
 from retry_guard._logs import log_failure
 from retry_guard._texts import explain
 from retry_guard_contracts import Sight, decode, encode_result, judge, read_arguments
 from retry_guard_core import Now, Record
-from retry_guard_ledgers import about
+from retry_guard_ledgers import about, changed
 
 _log = logging.getLogger("retry_guard")
 
@@ -26,11 +27,11 @@ async def look(call: Call, record: Record, site: Site, hands: Hands) -> Record:
         raise
     except Exception:  # noqa: BLE001 - whatever failed, nothing was seen
         sight = Sight("failed")
-    seen = replace(record, seen=sight.seen, read_at=began)
-    if sight.seen != "ours":
+    seen = changed(record, seen=sight.seen, read_at=began)
+    if sight.seen not in ("ours", "some"):
         return seen
-    ours = replace(about(record), effect_id=sight.effect_id)
-    return replace(seen, value=encode_result(sight.value), about=ours)
+    value = noted(sight) if sight.seen == "some" else encode_result(sight.value)
+    return changed(seen, value=value, about=changed(about(record), effect_id=sight.effect_id))
 
 
 async def _sight(call: Call, record: Record, site: Site, hands: Hands) -> Sight:
@@ -41,9 +42,7 @@ async def _sight(call: Call, record: Record, site: Site, hands: Hands) -> Sight:
     given = read_arguments(call.contract, arguments, key)
     result = await hands.call(site.read, rule.tool, given)
 
-    def tied(effect: str) -> bool:
-        other = site.ledger.find(action.scope, effect_id=effect)
-        return other is not None and about(other).id != action.id
+    tied = ties(call, record, site)
 
     def shown() -> Sight:
         first = record.sends[0]
@@ -66,7 +65,8 @@ async def put(
     if site.ask is None:
         return record, False
     now = site.clock.now()
-    question = Unresolved(about(record).id, reason, tool=call.contract.tool)
+    missing = missing_in(call, record)
+    question = Unresolved(about(record).id, reason, tool=call.contract.tool, missing=missing)
     question = replace(question, text=explain(question))
     what = f"ask failed for an action of {call.contract.tool}, so no operator was reached"
     try:

@@ -92,11 +92,11 @@ class _Shadow(Driver):
             case "wait" if not self.held(step.record):
                 raise _Enough("join")
             case "wait":
-                self.ahead += step.wait + TICK
+                self.ahead += step.detail + TICK
                 return self.reply(step.record)
             case "read" | "ask":
                 raise _Enough(step.do)
-            case "save" if step.hold:
+            case "hold":
                 raise _Enough("reissue")
             case _:
                 return await super().perform(step)

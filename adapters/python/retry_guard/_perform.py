@@ -1,5 +1,6 @@
 """Carries out single steps: claim, save, send, read, wait, ask. No rule lives here."""
 
+from abc import ABC, abstractmethod
 from typing import Any, assert_never
 
 from retry_guard._attempt import NOTHING, STOPPED, judged, outgoing
@@ -11,7 +12,7 @@ from retry_guard_core import End, Now, Record, Reply, Step
 from retry_guard_ledgers import LedgerError, about, changed
 
 
-class Performer:
+class Performer(ABC):
     """Performs what the core asks for, and keeps what a driver has to know of it."""
 
     def __init__(self, call: Call, site: Site, hands: Hands) -> None:
@@ -24,17 +25,17 @@ class Performer:
     async def perform(self, step: Step) -> Reply:
         """Carry out one step. Raises what stopped the call, unless it only has to be recorded."""
         stopped, record = self.hands.cancelled, step.record
-        if stopped is not None and step.do not in ("save", "send"):
+        if stopped is not None and step.do not in ("hold", "save", "send"):
             raise stopped
         match step.do:
             case "claim":
                 return await self._claim(record, step.detail)
-            case "save":
-                return await self._save(record, hold=step.hold)
+            case "hold" | "save":
+                return await self._save(record, hold=step.do == "hold")
             case "send":
                 return await self._send(record)
             case "wait":
-                await self.hands.sleep(self.site.clock, step.wait + TICK)
+                await self.hands.sleep(self.site.clock, step.detail + TICK)
                 return self.reply(await self._marked(record))
             case "read":
                 return self.reply(await look(self.call, record, self.site, self.hands))
@@ -42,8 +43,14 @@ class Performer:
                 self.last = NOTHING
                 given = await put(step.detail, self.call, record, self.site, self.hands)
                 return self.reply(*given)
+            case "split":
+                return await self.split(record)
             case _:
                 assert_never(step.do)
+
+    @abstractmethod
+    async def split(self, record: Record) -> Reply:
+        """Guard what was absent of a batch, as a call of its own; the record is done if that is."""
 
     def reply(self, record: Record, ok: bool = True, end: End = NOTHING.end) -> Reply:  # noqa: FBT001, FBT002 - as the core orders it
         """What the core is told, at this moment."""

@@ -11,12 +11,17 @@ import re
 from retry_guard._answers import Unresolved
 
 _OPEN = "It is not known whether `{tool}` took effect (action {action}): {why}. "
+_PART = (
+    "It is not known whether `{tool}` took effect for {missing} of its items (action {action}): "
+    "{why}. "
+)
 _STOP = "Do not call it for the same purpose; report it to the user as uncertain."
 _LATER = "Do not call it in another form; report it to the user as uncertain."
 _NEW_VALUES = " The values of this call that differ ({fields}) were not sent."
 _NAME, _SOME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}"), "some field"
 
 _WHY = {
+    "some": "the others are there, and these were refused when they were sent by themselves",
     "nothing_can_tell": "the answer was lost, and nothing can show the effect",
     "unclear": "what can be seen does not settle it, or there may be two",
     "fresh_sends_spent": "it was absent each time, and no new send is left",
@@ -71,10 +76,12 @@ def explain(
     on another one for the same purpose, whose values were not its own.
     """
     whole = _WHOLE.get(outcome.reason)
-    text = whole or _OPEN + (_STOP if outcome.not_before is None else _LATER)
+    known = _PART if outcome.missing else _OPEN
+    text = whole or known + (_STOP if outcome.not_before is None else _LATER)
     return (text + _NEW_VALUES * (other_content and whole is None)).format(
         tool=outcome.tool,
         action=outcome.action,
+        missing=len(outcome.missing),
         why=_WHY.get(outcome.reason, outcome.reason),
         fields=", ".join(dict.fromkeys(map(_plain, fields))) or _SOME,
     )

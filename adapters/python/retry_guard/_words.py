@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from retry_guard._answers import Unresolved
+from retry_guard._batches import missing_in
 from retry_guard._call import Call, Site
 from retry_guard._own_key import differing_from, offered
 from retry_guard._texts import explain, warn
@@ -15,7 +16,8 @@ from retry_guard_outcomes import Done
 
 def unresolved(call: Call, record: Record, site: Site, end: End) -> Unresolved:
     """The answer to a call that stops here."""
-    answer = Unresolved(about(record).id, end.note, end.not_before, tool=call.contract.tool)
+    missing, tool = missing_in(call, record), call.contract.tool
+    answer = Unresolved(about(record).id, end.note, end.not_before, tool=tool, missing=missing)
     try:
         fields = differing_from(record, call, site)
     except ArgumentError:

@@ -17,9 +17,9 @@ from retry_guard_sandbox.bound._schedules import Effects
 class History:
     """What has been done and seen, as far as it still matters.
 
-    `now`: seconds since the first send began. `ended`: when the last send ended. `sends`, `tries`, `key`, `fresh`, `answers`: how many sends, of
-    them re-issues under this key, keys before it, of them those that nobody had cleared, and
-    answers of the operator. `cleared`: the operator said that nothing happened or will.
+    `now`: seconds since the first send began. `ended`: when the last send ended.
+    `sends`, `tries`, `key`, `fresh`: how many sends, of them re-issues under this key, keys so
+    far, of them those after the first. `cleared`: the operator said that it did not happen.
     `looked`: when the last read was made, if one was since the last send. `missing`: the parts
     that are known to be absent.
     """
@@ -30,7 +30,6 @@ class History:
     tries: int = 0
     key: int = 0
     fresh: int = 0
-    answers: int = 0
     cleared: bool = False
     looked: float | None = None
     missing: tuple[int, ...] = ()

@@ -42,16 +42,18 @@ class Tool:
 class Rules:
     """What limits every policy alike; the first five mean what they mean in the guard's policy.
 
+    The number of schedules is a power of `attempts`; a third re-issue shows nothing new.
     `deadline`: so long after the first send nothing is re-issued or waited for any more, and only
-    one look after a send is left. `answers`: how often the operator answers; 0: there is none.
+    one look after a send is left. `operator`: there is a person to ask, who answers once: stops
+    what is in flight, says what happened, and sees to it that the next send is answered.
     """
 
-    attempts: int = 4
+    attempts: int = 2
     fresh_sends: int = 2
     backoff: float = 0.5
     backoff_limit: float = 30.0
     deadline: float = 60.0
-    answers: int = 1
+    operator: bool = True
 
     def pause(self, tries: int) -> float:
         """Return the pause before a re-issue, after so many of them."""

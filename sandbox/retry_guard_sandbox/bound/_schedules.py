@@ -24,21 +24,23 @@ TAIL = (28.0, 45.0)
 """Middle and end of the usual delay of a late request, in seconds from its send."""
 SOON = 0.3
 """Seconds from what the client is shown to a commit that its first look has just missed."""
-MARGIN = 2.0
+MARGIN = 2.3
 """Seconds before the deadline at which a commit becomes visible that only a last look can see."""
 HEAVY_TAIL = 3_600.0
-"""Later than any call lasts."""
+"""Seconds after the deadline: later than anything that a call does."""
 BEFORE_FORGOTTEN = 600.0
 """Seconds by which the last arrival precedes the end of a key's retention: longer than a call."""
 
 
 class Outcome(NamedTuple):
-    """What became of one attempt: `after` the send `copies` of it arrived, and did these parts."""
+    """What became of one attempt: so many copies of it arrived, `after` seconds from its send.
+
+    A partial one stops after the first of the parts that it would have done.
+    """
 
     hidden: Hidden
     after: float = 0.0
     copies: int = 1
-    parts: tuple[int, ...] = ()
 
 
 class Effect(NamedTuple):
@@ -65,14 +67,13 @@ class Send:
 
 def outcomes(cell: Cell) -> tuple[Outcome, ...]:
     """Return all that may become of an attempt that is hit."""
-    every = tuple(range(cell.tool.parts))
-    partial = [Outcome("partial", AT_ONCE, 1, every[:1])] if len(every) > 1 else []
+    partial = [Outcome("partial", AT_ONCE)] if cell.tool.parts > 1 else []
     return (
-        Outcome("not executed"),
-        Outcome("executed", AT_ONCE, 1, every),
-        *(Outcome("late", after, 1, every) for after in _late(cell)),
+        Outcome("not executed", copies=0),
+        Outcome("executed", AT_ONCE),
+        *(Outcome("late", after) for after in _late(cell)),
         *partial,
-        Outcome("redelivered", AT_ONCE, 2, every),
+        Outcome("redelivered", AT_ONCE, copies=2),
     )
 
 
@@ -80,7 +81,7 @@ def _late(cell: Cell) -> Iterable[float]:
     tool, shown = cell.tool, cell.shown_after
     if isfinite(tool.bound):
         return (shown + SOON, shown + tool.bound)
-    last = tool.retention - BEFORE_FORGOTTEN if tool.keyed else HEAVY_TAIL
+    last = tool.retention - BEFORE_FORGOTTEN if tool.keyed else cell.rules.deadline + HEAVY_TAIL
     just_seen = cell.rules.deadline - (tool.lag or 0.0) - MARGIN
     return sorted({shown + SOON, *TAIL, just_seen, last})
 
@@ -91,7 +92,10 @@ def arrived(effects: Effects, send: Send, outcome: Outcome, *, keyed: bool) -> E
     Of equal keys only the first arrival has an effect, whichever attempt it belongs to.
     """
     at = send.begun + outcome.after
-    parts = [part for part in outcome.parts if part in send.parts]
+    parts = list(send.parts)
+    if outcome.hidden == "partial":
+        done = {e.part for e in effects if keyed and e.key == send.key and e.at <= at}
+        parts = [part for part in parts if part not in done][:1]
     new = [Effect(at, send.number, send.key, p) for p in parts for _ in range(outcome.copies)]
     both = sorted((*effects, *new))
     if not keyed:

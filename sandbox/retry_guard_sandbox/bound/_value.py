@@ -1,8 +1,15 @@
 """What a policy is judged by: one vector, compared from left to right."""
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from functools import cache
+from math import inf
+from typing import Literal, NamedTuple
 
 from retry_guard_sandbox.bound._schedules import Effects, counts, surplus
+
+Claim = Literal["done", "not done", "unknown", "later", "told"]
+"""How a play ends. `unknown`: left to a person. `later`: it is known when it will be known, and
+that is past the deadline. `told`: the operator has the last word."""
 
 
 class Value(NamedTuple):
@@ -10,9 +17,9 @@ class Value(NamedTuple):
 
     `duplicates`: beyond those that one send makes. `false`: ends that are not true: done, and
     it was not exactly once; not done, and something had happened. `omissions`: schedules at
-    whose end something is missing. Of these three the worst schedule counts first, and then the
-    sum. `escalations`: times the operator was asked, or an end was left to a person. `calls`:
-    requests, the first send included. `seconds`: until the end. All sums are weighted.
+    whose end something is missing. Of these three the worst schedule counts first, then the sum.
+    `escalations`: times the operator was asked, or an end was left to a person or a later call.
+    `calls`: requests, the first send included. `seconds`: until the end. Sums are weighted.
     """
 
     worst_duplicates: int = 0
@@ -26,9 +33,14 @@ class Value(NamedTuple):
     seconds: float = 0.0
 
     @property
-    def harm(self) -> tuple[int, ...]:
-        """Components (1) to (3), all that equality is demanded of."""
-        return self[:7]
+    def compared(self) -> tuple[int, int, int, int]:
+        """Components (1) to (3): the worst schedule's harm, and the sum of escalations."""
+        return self.worst_duplicates, self.worst_false, self.worst_omissions, self.escalations
+
+    @property
+    def is_exactly_once(self) -> bool:
+        """Whether no schedule has a duplicate, a false end or an omission."""
+        return self.compared[:3] == (0, 0, 0)
 
     def plus(self, other: "Value") -> "Value":
         """Return the value over both sets of schedules."""
@@ -44,20 +56,49 @@ class Value(NamedTuple):
             self.seconds + other.seconds,
         )
 
+    def times(self, weight: int) -> "Value":
+        """Return the value over so many schedules that are alike."""
+        return self._replace(
+            duplicates=self.duplicates * weight,
+            false=self.false * weight,
+            omissions=self.omissions * weight,
+            escalations=self.escalations * weight,
+            calls=self.calls * weight,
+            seconds=self.seconds * weight,
+        )
 
-def ended(claim: str, effects: Effects, parts: int, weight: int) -> Value:
-    """Return what an end is worth, in a schedule with these effects: `done` or `not done`.
+    def over(self, divisor: int) -> "Value":
+        """Return the value with sums over a smaller set; `divisor` divides all whole ones."""
+        return self._replace(
+            duplicates=self.duplicates // divisor,
+            false=self.false // divisor,
+            omissions=self.omissions // divisor,
+            escalations=self.escalations // divisor,
+            calls=self.calls // divisor,
+            seconds=self.seconds / divisor,
+        )
 
-    Any other claim says nothing that could be false.
+
+def total(values: Iterable[Value]) -> Value:
+    """Return the value over several sets of schedules."""
+    together = Value()
+    for value in values:
+        together = together.plus(value)
+    return together
+
+
+@cache
+def harm(claim: Claim, effects: Effects, parts: int) -> tuple[int, int, int]:
+    """Return duplicates, false ends and omissions, where a play ends so with these effects."""
+    return judged(claim, counts(effects, parts, inf), surplus(effects))
+
+
+def judged(claim: Claim, made: tuple[int, ...], extra: int) -> tuple[int, int, int]:
+    """Return duplicates, false ends and omissions, where each part was made so often.
+
+    Only `done` and `not done` can be false. What is left for `later` is still under way, and what
+    the operator gives up (`told`) is known to a person, item by item: neither is omitted.
     """
-    made = counts(effects, parts, float("inf"))
-    once, missing, extra = set(made) == {1}, int(0 in made), surplus(effects)
-    false = int((claim == "done" and not once) or (claim == "not done" and any(made)))
-    return Value(
-        worst_duplicates=extra,
-        duplicates=extra * weight,
-        worst_false=false,
-        false=false * weight,
-        worst_omissions=missing,
-        omissions=missing * weight,
-    )
+    once = set(made) == {1}
+    false = (claim == "done" and not once) or (claim == "not done" and any(made))
+    return extra, int(false), int(0 in made and claim not in {"later", "told"})

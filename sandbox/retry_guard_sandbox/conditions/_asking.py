@@ -5,7 +5,7 @@ from retry_guard_sandbox.conditions._course import CLIENT_ERRORS, Course, Withhe
 from retry_guard_sandbox.world._http import Json
 
 ASKS = 3
-"""How often an operator is asked in one call: after each send whose answer was not clear."""
+"""How often an operator answers in one call, about one send after the other, in every arm."""
 
 Left = dict[tuple[str, str], float]
 """What was handed over and not settled: turn and action, with the time of the first send."""

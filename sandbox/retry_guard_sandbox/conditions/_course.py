@@ -105,6 +105,14 @@ class Course:
         world, name = self.setting.world, self.tool.name
         return self.setting.operator(world.network, world.effects, name, arguments, since)
 
+    def was_handed_over(self, arguments: Json) -> bool:
+        """Whether this action was handed over before."""
+        tool = self.tool
+        return any(
+            one.tool == tool.name and tool.same(one.arguments, arguments)
+            for one in self.setting.escalations
+        )
+
     def note(self, arguments: Json, since: float) -> None:
         """Note that an action was handed over, or is left to a person."""
         judged = judge(self.setting, self.doubt(arguments, since))

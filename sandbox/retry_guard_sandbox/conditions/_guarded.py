@@ -1,6 +1,7 @@
 """The code path of all arms: a guard, which in all but its own passes everything on."""
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from contextvars import ContextVar
 from functools import cache, partial
@@ -10,6 +11,7 @@ from retry_guard import Answer, Done, Guard, NotExecuted, Outcome, Unresolved
 from retry_guard_contracts import decode
 from retry_guard_ledgers import about
 from retry_guard_outcomes import classify
+from retry_guard_sandbox.conditions._asking import ASKS
 from retry_guard_sandbox.conditions._caller import (
     TENANT,
     Asked,
@@ -31,6 +33,9 @@ from retry_guard_sandbox.world._http import Json
 Way = Callable[[Course, Json], Json]
 """What a condition does to carry out one call with these arguments, beneath the guard."""
 
+_REFUSALS = frozenset({"abandoned", "key_conflict", "contract_changed"})
+"""Reasons of answers that were given at once, because the action is open or was given up."""
+
 _COURSE: ContextVar[Course] = ContextVar("course")
 """The call that this thread carries out."""
 
@@ -50,6 +55,7 @@ class GuardedCaller:
         """A guard on the world's clock, with the ledger that is kept."""
         self._setting, self._way = setting, way
         self._calls = 0
+        self._asked = Counter[int]()
         self._guard = passing() if mode == "off" else self._guarding(setting)
 
     def _guarding(self, setting: Setting) -> Guard:
@@ -105,15 +111,23 @@ class GuardedCaller:
             case NotExecuted(error):
                 return failure(str(error))
             case Unresolved(action, reason, text=text):
-                if reason != "abandoned":
-                    course.note(*self._recorded(course, action))
+                self._note(course, action, reason)
                 # The record's id is random; a model gets the ordinal of the call instead.
                 return failure(text.replace(action, f"action-{course.number}"))
             case _:
                 assert_never(outcome)
 
+    def _note(self, course: Course, action: str, reason: str) -> None:
+        """Note what is handed over; a refusal says anew what had been handed over before."""
+        arguments, since = self._recorded(course, action)
+        if reason not in _REFUSALS or not course.was_handed_over(arguments):
+            course.note(arguments, since)
+
     def _ask(self, unresolved: Unresolved) -> Answer | None:
         course = _COURSE.get()
+        self._asked[course.number] += 1
+        if self._asked[course.number] > ASKS:
+            return None
         return course.hand_over(*self._recorded(course, unresolved.action))
 
     def _recorded(self, course: Course, action: str) -> tuple[Json, float]:

@@ -142,7 +142,7 @@ def _doubts(episodes: Sequence[Episode], *, whole: bool) -> Iterator[str]:
     if idle:
         yield f"{idle} tasks it does not do even where nothing goes wrong"
     if not whole:
-        yield "the run was stopped before its end"
+        yield "the run ended before all episodes had"
 
 
 def _fails_without_fault(episode: Episode) -> bool:

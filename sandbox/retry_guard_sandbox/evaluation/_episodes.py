@@ -14,6 +14,9 @@ from retry_guard_sandbox.grading._rows import Row
 from retry_guard_sandbox.serving import Board, Said, Session
 from retry_guard_sandbox.world._effects import Effect
 
+TIMED_OUT = "TimedOut"
+GIVE_UP = 5
+"""Episodes in a row that do not end in time after which a run goes no further."""
 _GLANCE = 0.1
 """Seconds between two looks at whether to stop."""
 _REAPED = 5.0
@@ -65,7 +68,8 @@ class Episodes:
     def run(self, specs: Sequence[Spec], stop: Callable[[], bool] = _go_on) -> Iterator[Episode]:
         """Yield the episodes in the order of the specs, each as soon as it and all before ended.
 
-        Once `stop` holds, what still runs is killed, and there are no more episodes.
+        Once `stop` holds, what still runs is killed, and there are no more episodes. So it is
+        after `GIVE_UP` episodes in a row that did not end in time: nothing else would be learned.
         """
         with (
             Board() as board,
@@ -77,12 +81,15 @@ class Episodes:
                     pool.submit(self._one, board, spec, Path(folder, str(number)))
                     for number, spec in enumerate(specs)
                 ]
+                hung = 0
                 for future in begun:
                     while not wait((future,), _GLANCE).done and not stop():
                         pass
-                    if stop():
+                    if stop() or hung == GIVE_UP:
                         return
-                    yield future.result()
+                    episode = future.result()
+                    hung = hung + 1 if episode.rows[0].error == TIMED_OUT else 0
+                    yield episode
             finally:
                 self._stop()
                 pool.shutdown(wait=True, cancel_futures=True)
@@ -118,7 +125,7 @@ class Episodes:
         with self._lock:
             self._running.discard(running)
         if code is None:
-            return "TimedOut", f"it did not end within {self._timeout:g} s"
+            return TIMED_OUT, f"it did not end within {self._timeout:g} s"
         return (None, "") if code == 0 else _crash(visit, code)
 
 

@@ -24,7 +24,7 @@ UNKNOWN = 255
 """The exit code of a process that ended itself, without that the function returned."""
 IMPORT = 60.0
 """Seconds in which the module has to be imported."""
-_PRELOADED = ["retry_guard_sandbox.evaluation._preloaded"]
+_PRELOADED = "retry_guard_sandbox.evaluation._preloaded"
 
 
 def function(target: str) -> Launch:
@@ -33,13 +33,15 @@ def function(target: str) -> Launch:
     It is imported once beforehand; raises `TargetError` where that fails, or takes longer than
     `IMPORT` seconds.
     """
-    alone = _looked_at(target)
-    can_fork = "forkserver" in multiprocessing.get_all_start_methods()
     # Typed as anything: the base class of contexts does not tell that each has a Process.
-    context: Any = multiprocessing.get_context("forkserver" if can_fork else "spawn")
-    if can_fork:
-        os.environ[TARGET] = target if alone else ""
-        context.set_forkserver_preload(_PRELOADED)
+    context: Any = multiprocessing.get_context("spawn")
+    if "forkserver" in multiprocessing.get_all_start_methods():
+        forking: Any = multiprocessing.get_context("forkserver")
+        os.environ[TARGET] = target
+        forking.set_forkserver_preload([_PRELOADED])
+        context = forking if _looked_at(forking, target) else context
+    else:
+        _looked_at(context, target)
 
     def launch(visit: Visit) -> Running:
         process = context.Process(target=_episode, args=(target, visit))
@@ -98,22 +100,22 @@ def _redirect(path: str | None) -> None:
     os.dup2(where, 2)
 
 
-def _looked_at(target: str) -> bool:
-    """Import the target in a process of its own; return whether that started no thread."""
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=_look, args=(target, theirs), daemon=True)
-    process.start()
-    theirs.close()
+def _looked_at(context: Any, target: str) -> bool:  # noqa: ANN401 - see above
+    """Import the target in another process; return whether that started no thread."""
+    ours, theirs = multiprocessing.Pipe()
+    process = context.Process(target=_look, args=(target, theirs))
     try:
-        if not ours.poll(IMPORT):
+        process.start()
+        theirs.close()
+        if not ours.poll(2 * IMPORT):
             raise TargetError(f"{target} was not imported within {IMPORT:g} s")
         wrong, alone = ours.recv()
-    except EOFError:
-        raise TargetError(f"{target}: the process that imported it ended") from None
+    except (EOFError, ConnectionError):
+        raise TargetError(f"{target}: importing it ended the process") from None
     finally:
-        process.kill()
-        process.join()
+        if process.pid is not None:
+            process.kill()
+            process.join()
     if wrong:
         raise TargetError(wrong)
     return bool(alone)
@@ -121,9 +123,11 @@ def _looked_at(target: str) -> bool:
 
 def _look(target: str, theirs: Connection) -> None:
     _redirect(os.devnull)
+    before = sys.modules.get(_PRELOADED)
     try:
         load(target)
     except TargetError as error:
         theirs.send((str(error), False))
     else:
-        theirs.send(("", threading.active_count() == 1))
+        was_alone = before is None or bool(vars(before)["ALONE"])
+        theirs.send(("", was_alone and threading.active_count() == 1))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from retry_guard_sandbox._episode import Spec
 from retry_guard_sandbox.evaluation._assess import Assessment, Thresholds, assess
-from retry_guard_sandbox.evaluation._episodes import Episode, ended
+from retry_guard_sandbox.evaluation._episodes import TIMED_OUT, Episode, ended
 from retry_guard_sandbox.evaluation._names import name_of
 from retry_guard_sandbox.evaluation._plan import Plan
 from retry_guard_sandbox.evaluation._target import Scaffold, checked, play
@@ -92,7 +92,7 @@ def _one(function: Scaffold, spec: Spec, timeout: float) -> Episode:
     thread.join(timeout)
     host.is_over = True
     if thread.is_alive():
-        return ended(session, "TimedOut", f"it did not end within {timeout:g} s")
+        return ended(session, TIMED_OUT, f"it did not end within {timeout:g} s")
     if raised:
         name = type(raised[0]).__name__
         return ended(session, name, f"{name}: {raised[0]}".rstrip(": "))

@@ -9,6 +9,7 @@ from typing import cast
 from retry_guard_sandbox._episode import Spec
 from retry_guard_sandbox._grid import CHOICES as OF_GRID, GridError
 from retry_guard_sandbox.reports._verdict import Frame
+from retry_guard_sandbox.services import TOOLS
 from retry_guard_sandbox.serving import NOBODY
 from retry_guard_sandbox.tasks import TASKS
 from retry_guard_sandbox.world._faults import Hits, ReadHits, applies
@@ -32,11 +33,12 @@ CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 def one_task_per_write() -> tuple[str, ...]:
-    """Return the first task of each write, in the order of the tasks."""
+    """Return the first task of each write that is not idempotent, in the order of the tasks."""
     first: dict[str, str] = {}
     for task in TASKS.values():
         for wanted in task.intended:
-            first.setdefault(wanted.tool, task.name)
+            if TOOLS[wanted.tool].effect == "write":
+                first.setdefault(wanted.tool, task.name)
     return tuple(dict.fromkeys(first.values()))
 
 

@@ -34,13 +34,11 @@ def grade(
     escalations: Sequence[Escalation],
     *,
     ended: float,
-    times: int = 1,
 ) -> list[Grade]:
     """Return the grade of each intended write, and of each tool that made effects unasked.
 
-    `ended`: when the episode did. `times`: how often the user wanted each write.
+    `ended`: when the episode did.
     """
-    task = task.wanted(times)
     owners = [_owners(task, effects, exchange) for exchange in seen]
     grades = [
         _grade(task, write, effects, escalations, _course(write, seen, owners, ended))

@@ -1,15 +1,16 @@
 """Whether an escalation was needed, or something short of a person would have told.
 
 Needed: the observations leave both "executed" and "not executed" possible, and neither a usable
-key nor a decisive read fits before the deadline. A read is decisive if it would show, at the
+key nor a decisive read fits before the deadline; nor a repeat that does no harm. A read is decisive if it would show, at the
 latest just before the deadline, each effect that should be there once, or if finding none proves
-that there will be none. A read that failed showed nothing, and leaves room for another. What is
+that there will be none and it can still be sent anew. A read that failed showed nothing, and leaves room for another. What is
 there twice is for a person: no client can undo it. Of a batch, each item is an effect of its own.
 All this follows from the contract; nothing here knows how the guard decides.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 
 from retry_guard import Contract, Policy
 from retry_guard_sandbox.services import TOOLS
@@ -49,24 +50,32 @@ def needed(contract: Contract, policy: Policy, moment: Moment) -> bool:
     if min(shown) == 1:
         return False
     return not (
-        _key_is_usable(contract, policy, moment, sends)
+        _repeat_fits(contract, policy, moment, sends)
         or _read_fits(contract, policy, moment, sends, made)
     )
 
 
-def _key_is_usable(
-    contract: Contract, policy: Policy, moment: Moment, sends: Sequence[Seen]
-) -> bool:
-    """Whether the same key can go out once more in this call."""
+def _repeat_fits(contract: Contract, policy: Policy, moment: Moment, sends: Sequence[Seen]) -> bool:
+    """Whether it can go out once more in this call, under the same key or without harm."""
     keys = {send.request.key for send in sends}
-    if not contract.terms.keyed or len(keys) != 1 or None in keys:
+    keyed = contract.terms.keyed and len(keys) == 1 and None not in keys
+    if not keyed and (contract.effect != "idempotent" or _is_superseded(moment, sends)):
         return False
     here = sum(_is_send(s, moment) for s in moment.seen[moment.first :])
     again = here - (here == len(sends))
     pause = min(policy.backoff * 2**again, policy.backoff_limit)
-    remembered = contract.terms.retention or 0.0
+    remembered = (contract.terms.retention or 0.0) if keyed else inf
     in_time = moment.now + pause - sends[0].begun < remembered
     return again < policy.attempts and in_time and moment.now + pause <= _deadline(policy, moment)
+
+
+def _is_superseded(moment: Moment, sends: Sequence[Seen]) -> bool:
+    """Whether another write of the same tool went out since, which a repeat would undo."""
+    return any(
+        seen.request.tool == moment.tool and not _is_about(seen, moment)
+        for seen in moment.seen
+        if seen.begun > sends[0].begun
+    )
 
 
 def _read_fits(
@@ -83,8 +92,16 @@ def _read_fits(
     visible = [[e for e in part if e.at + terms.lag <= latest] for part in made]
     if moment.now <= latest and all(len(part) == 1 for part in visible):
         return True
+    if not terms.conclusive or _fresh_sends(moment) >= policy.fresh_sends:
+        return False
     last = max(send.ended for send in sends)
-    return terms.conclusive and max(moment.now, last + terms.lag + terms.bound) <= latest
+    return max(moment.now, last + terms.lag + terms.bound) <= latest
+
+
+def _fresh_sends(moment: Moment) -> int:
+    """How often it was sent anew: a re-issue under the same key is no new send."""
+    sends = [seen.request.key for seen in moment.seen if _is_about(seen, moment)]
+    return len({key for key in sends if key is not None}) + sends.count(None) - 1
 
 
 def _deadline(policy: Policy, moment: Moment) -> float:
@@ -92,9 +109,14 @@ def _deadline(policy: Policy, moment: Moment) -> float:
 
 
 def _is_send(seen: Seen, moment: Moment) -> bool:
-    """Whether it is a send of this action, or of some items of its batch."""
+    """Whether it is a send of this action since it was settled last."""
+    return seen.begun >= moment.since and _is_about(seen, moment)
+
+
+def _is_about(seen: Seen, moment: Moment) -> bool:
+    """Whether it is a send of this write, or of some items of its batch."""
     request = seen.request
-    if request.tool != moment.tool or seen.begun < moment.since:
+    if request.tool != moment.tool:
         return False
     tool = TOOLS[moment.tool]
     return request.arguments == moment.arguments or any(

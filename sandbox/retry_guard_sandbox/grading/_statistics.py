@@ -23,8 +23,8 @@ def sign_flip(differences: Sequence[float]) -> float:
     Exact, over all patterns of signs, up to 16 tasks; else from `FLIPS` seeded draws, with the
     observed pattern counted among them.
     """
-    if not differences:
-        return 1.0
+    if len(differences) <= 1:
+        return 1.0  # either sign is as far from zero
     result = stats.permutation_test(
         (np.asarray(differences, dtype=np.float64),),
         np.mean,

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from math import ceil
 from types import MappingProxyType
+from typing import NamedTuple
 
 from retry_guard_sandbox.grading._census import Cell, Census, Draw, Draws
 from retry_guard_sandbox.grading._rows import OutcomeName
@@ -17,7 +19,27 @@ _NO_STRAY = Draw("exactly_once", done=False, escalated=False, needed=False, rese
 
 def worst(draws: Draws) -> OutcomeName:
     """Return the worst outcome of a cell."""
-    return min((draw.outcome for draw in draws.values()), key=_RANK.__getitem__)
+    return _kind(frozenset(draws.values())).outcome
+
+
+class _Kind(NamedTuple):
+    outcome: OutcomeName
+    falsely_done: bool
+    needed: bool
+    needless: bool
+    varying: bool
+
+
+@cache
+def _kind(different: frozenset[Draw]) -> _Kind:
+    """Return what a cell with these draws counts as; few sets of draws are possible."""
+    return _Kind(
+        outcome=min((draw.outcome for draw in different), key=_RANK.__getitem__),
+        falsely_done=any(draw.is_false_completion for draw in different),
+        needed=any(draw.needed for draw in different),
+        needless=any(draw.escalated and not draw.needed for draw in different),
+        varying=len(different) > 1,
+    )
 
 
 @dataclass(slots=True)
@@ -42,15 +64,14 @@ class Tally:
 
     def add(self, draws: Draws) -> None:
         """Count one cell."""
-        different = set(draws.values())
-        outcome = worst(draws)
+        kind = _kind(frozenset(draws.values()))
         self.cells += 1
         self.draws += len(draws)
-        setattr(self, outcome, getattr(self, outcome) + 1)
-        self.falsely_done += any(draw.is_false_completion for draw in different)
-        self.needed += any(draw.needed for draw in different)
-        self.needless += any(draw.escalated and not draw.needed for draw in different)
-        self.varying += len(different) > 1
+        setattr(self, kind.outcome, getattr(self, kind.outcome) + 1)
+        self.falsely_done += kind.falsely_done
+        self.needed += kind.needed
+        self.needless += kind.needless
+        self.varying += kind.varying
 
     def columns(self) -> tuple[int, ...]:
         """Return the counts that a table of arms shows."""

@@ -12,6 +12,7 @@ from retry_guard_sandbox.harness._crashes import (
     suspended_holder,
     user_retry,
 )
+from retry_guard_sandbox.harness._paraphrase import paraphrase
 from retry_guard_sandbox.harness._repeats import double_emission, transport_replay
 from retry_guard_sandbox.harness._stage import Said, Stage
 from retry_guard_sandbox.harness._surroundings import outage
@@ -31,6 +32,7 @@ HARNESSES: Mapping[str, Harness] = MappingProxyType(
             none,
             crash_resume,
             double_emission,
+            paraphrase,
             user_retry,
             deliberate_repeat,
             transport_replay,

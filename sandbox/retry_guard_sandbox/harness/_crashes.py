@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 from itertools import count
-from typing import Literal
+from typing import Any, Literal
 
+from retry_guard import Answer
 from retry_guard_sandbox.conditions import Asked
 from retry_guard_sandbox.harness._process import KilledError, Process
 from retry_guard_sandbox.harness._stage import Stage, is_write
@@ -26,7 +27,7 @@ READING = 30.0
 """Seconds that a user takes to read what an agent said, and to answer."""
 
 
-class _Once(Process):
+class Once(Process):
     """A process in which something happens once, at one point."""
 
     def __init__(self, point: Point) -> None:
@@ -73,7 +74,7 @@ def crash_resume(stage: Stage) -> None:
             return stage.hand_over(asked)
         seen.add(action)
         point, pause = CRASHES[next(numbers) % len(CRASHES)]
-        stage.start(_Once(point))
+        stage.start(Once(point))
         try:
             return stage.hand_over(asked)
         except KilledError:
@@ -84,7 +85,7 @@ def crash_resume(stage: Stage) -> None:
     stage.talk(deliver=deliver)
 
 
-class _Held(_Once):
+class _Held(Once):
     """A process that is held once while another one does the same."""
 
     def __init__(self, point: Point, stage: Stage, asked: Asked) -> None:
@@ -117,15 +118,26 @@ def user_retry(stage: Stage) -> None:
     """The user asks once more for what was not finished, in a turn of its own.
 
     The first turn ends unresolved (even seeds), or its process dies with a result that nobody
-    received (odd seeds). Each write is intended once all the same.
+    received (odd seeds). Each write is intended once all the same. Whom an operator told that
+    something is given up, since it can be put right by nobody here, asks for nothing more.
     """
-    process = _Once("delivering") if stage.seed % 2 else Process()
+    given_up = list[Answer]()
+    ask = stage.setting.operator
+
+    def operator(*about: Any) -> Answer | None:  # noqa: ANN401 - as any operator is asked
+        answer = ask(*about)
+        if answer is not None and answer.what == "abandon":
+            given_up.append(answer)
+        return answer
+
+    stage.setting = replace(stage.setting, operator=operator)
+    process = Once("delivering") if stage.seed % 2 else Process()
     stage.start(process)
     try:
         stage.talk()
     except KilledError:
         stage.claimed = None
-    if stage.claimed == "done":
+    if stage.claimed == "done" or given_up:
         return
     stage.setting.world.clock.sleep(READING)
     stage.start()
@@ -137,7 +149,7 @@ def deliberate_repeat(stage: Stage) -> None:
     stage.talk()
     if stage.claimed != "done":
         return
-    stage.times = 2
+    stage.task = stage.task.wanted(2)
     stage.sight.known.clear()
     stage.setting.world.clock.sleep(READING)
     stage.talk("turn-2")

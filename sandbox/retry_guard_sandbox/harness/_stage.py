@@ -7,6 +7,7 @@ from retry_guard_sandbox.agents import Agent, Sight, ToolCall
 from retry_guard_sandbox.conditions import Asked, Caller, Condition, Setting
 from retry_guard_sandbox.harness._process import Line, Process
 from retry_guard_sandbox.services import TOOLS
+from retry_guard_sandbox.tasks import Task
 
 BUDGET = 40
 """Messages that an agent may send in one turn."""
@@ -31,19 +32,19 @@ class Said:
 class Stage:
     """An episode as a harness stages it.
 
+    `task`: what the user wants in the end; a harness whose user wants more says so there.
     `seed` decides what a harness varies. `said`: what agent and tools said to each other.
-    `claimed`: how the agent finished last, if it did. `times`: how often the user wants each
-    write of the task.
+    `claimed`: how the agent finished last, if it did.
     """
 
     setting: Setting
     condition: Condition
     agent: Agent
     sight: Sight
+    task: Task
     seed: int = 0
     said: list[Said] = field(default_factory=list[Said])
     claimed: str | None = None
-    times: int = 1
     _caller: Caller | None = None
     _calls: int = 0
 

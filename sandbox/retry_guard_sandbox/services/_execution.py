@@ -20,9 +20,7 @@ class Delivery:
 
     def of(self, items: int) -> int:
         """How many items of so many take effect."""
-        if self.share >= 1.0 or items == 1:
-            return items
-        return max(1, min(items - 1, int(self.share * items)))
+        return items if self.share >= 1.0 else max(1, min(items - 1, int(self.share * items)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
-"""Serving episodes to other processes of this machine: a line of JSON each way, over loopback.
+"""Serving episodes to other processes of this machine: MCP over a loopback connection.
 
-Each session has a token of its own, and whoever comes says it first. The world stays here: a
-process that comes is killed, or starts anew, without that anything of it is lost.
+Each session has a token of its own, and whoever comes says it in a line before anything else. The
+world stays here: a process that comes may be killed, or start anew, and nothing of it is lost.
 """
 
 import json
@@ -10,10 +10,11 @@ import socket
 import socketserver
 from contextlib import suppress
 from threading import Lock, Thread
-from typing import Any, Self, cast
+from typing import BinaryIO, Self, cast
 
 from retry_guard_sandbox.serving._host import HostGoneError, Offer, Reply
 from retry_guard_sandbox.serving._session import Session
+from retry_guard_sandbox.serving._stdio import serve
 from retry_guard_sandbox.world._http import Json
 
 
@@ -30,22 +31,14 @@ class _Server(socketserver.ThreadingTCPServer):
 
 
 class _Visit(socketserver.StreamRequestHandler):
-    """One connection: a token, the offers in return, then calls and replies."""
+    """One connection: a token, then MCP. To a token that is not known nothing is answered."""
 
     def handle(self) -> None:
-        token = self.rfile.readline().decode().strip()
-        session = cast("_Server", self.server).sessions.get(token)
-        if session is None:
-            return
-        offers = [[o.name, o.description, o.parameters, o.is_read] for o in session.offers]
-        self._say({"prompt": session.prompt, "offers": offers})
-        for line in self.rfile:
-            asked: Json = json.loads(line)
-            reply = session.call(asked["tool"], asked["arguments"])
-            self._say({"text": reply.text, "is_error": reply.is_error})
-
-    def _say(self, message: Json) -> None:
-        self.wfile.write(json.dumps(message).encode() + b"\n")
+        server = cast("_Server", self.server)
+        session = server.sessions.get(self.rfile.readline(1000).decode().strip())
+        if session is not None:
+            incoming, outgoing = cast("BinaryIO", self.rfile), cast("BinaryIO", self.wfile)
+            serve(session, incoming, outgoing)
 
 
 class Board:
@@ -82,30 +75,36 @@ class Board:
 
 
 class _Joined:
-    """A session of another process."""
+    """A session that another process serves."""
 
     def __init__(self, connection: socket.socket, token: str) -> None:
         self._file = connection.makefile("rwb")
-        self._lock = Lock()
-        told = self._exchange(token.encode())
-        self.prompt: str = told["prompt"]
-        self.offers = tuple(Offer(*offer) for offer in told["offers"])
+        self._lock, self._asked = Lock(), 0
+        self._file.write(token.encode() + b"\n")
+        self.offers = tuple(map(_offer, self._answer("tools/list", {})["tools"]))
 
     def call(self, tool: str, arguments: Json) -> Reply:
-        line = json.dumps({"tool": tool, "arguments": arguments}, allow_nan=False)
-        with self._lock:
-            answered = self._exchange(line.encode())
-        return Reply(answered["text"], answered["is_error"])
+        """Call a tool there."""
+        told = self._answer("tools/call", {"name": tool, "arguments": arguments})
+        return Reply(told["content"][0]["text"], told["isError"])
 
-    def _exchange(self, line: bytes) -> Any:  # noqa: ANN401 - any JSON
+    def _answer(self, method: str, params: Json) -> Json:
+        request: Json = {"jsonrpc": "2.0", "id": 0, "method": method, "params": params}
+        line = json.dumps(request, allow_nan=False).encode() + b"\n"
         answer = b""
-        with suppress(OSError, ValueError):
-            self._file.write(line + b"\n")
+        with self._lock, suppress(OSError, ValueError):
+            self._file.write(line)
             self._file.flush()
             answer = self._file.readline()
         if not answer.endswith(b"\n"):
             raise HostGoneError("the episode is over: nobody serves it any more")
-        return json.loads(answer)
+        told: Json = json.loads(answer)["result"]
+        return told
+
+
+def _offer(shown: Json) -> Offer:
+    is_read = shown["annotations"]["readOnlyHint"]
+    return Offer(shown["name"], shown["description"], shown["inputSchema"], is_read)
 
 
 def join(address: str, token: str) -> _Joined:
@@ -117,6 +116,6 @@ def join(address: str, token: str) -> _Joined:
     try:
         connection = socket.create_connection((host, int(port)), timeout=10)
         connection.settimeout(None)
+        return _Joined(connection, token)
     except (OSError, ValueError, OverflowError) as error:
         raise HostGoneError(f"no episode is served at {address}: {error}") from error
-    return _Joined(connection, token)

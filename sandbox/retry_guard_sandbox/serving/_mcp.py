@@ -5,6 +5,8 @@ request says its version in `_meta`, and `server/discover` tells what there is.
 """
 
 from collections.abc import Callable
+from functools import cache
+from importlib.metadata import version
 from typing import cast
 
 from retry_guard_sandbox.serving._host import Host, Offer
@@ -25,10 +27,10 @@ _CAPABILITIES: Json = {"tools": {}}
 class Protocol:
     """Answers the requests of one client."""
 
-    def __init__(self, host: Host, *, version: str) -> None:
-        """Serve that host. `version`: of this program."""
+    def __init__(self, host: Host) -> None:
+        """Serve that host."""
         self._host = host
-        self._server = {"name": "retry-guard-sandbox", "version": version}
+        self._server = {"name": "retry-guard-sandbox", "version": _version()}
         self._methods: dict[str, Callable[[Json], Json]] = {
             "initialize": self._initialize,
             "ping": lambda _params: {},
@@ -81,6 +83,11 @@ class Protocol:
             raise RpcError(INVALID_PARAMS, "give the name of a tool, and arguments as an object")
         reply = self._host.call(name, cast("Json", arguments))
         return {"content": [{"type": "text", "text": reply.text}], "isError": reply.is_error}
+
+
+@cache
+def _version() -> str:
+    return version("agent-retry-guard")
 
 
 def _is_stateless(params: Json) -> bool:

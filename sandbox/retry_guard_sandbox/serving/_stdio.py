@@ -23,14 +23,13 @@ def serve(
     incoming: BinaryIO,
     outgoing: BinaryIO,
     *,
-    version: str,
     after: Callable[[], None] = lambda: None,
 ) -> None:
     """Answer until the input ends, or nobody reads the answers.
 
     `after` is called after each answer. What is wrong with a message is said to whoever sent it.
     """
-    protocol = Protocol(host, version=version)
+    protocol = Protocol(host)
     for line in incoming:
         if line.isspace():
             continue
@@ -40,7 +39,7 @@ def serve(
         try:
             outgoing.write(encoded(answered))
             outgoing.flush()
-        except BrokenPipeError:
+        except ConnectionError:
             return
         after()
 

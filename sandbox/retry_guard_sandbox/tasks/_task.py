@@ -27,10 +27,14 @@ class Task:
             raise ValueError(msg)
 
     def wanted(self, times: int) -> "Task":
-        """Return the task as it is where the user wants each write that many times."""
-        if times == 1:
-            return self
-        intended = tuple(replace(one, count=one.count * times) for one in self.intended)
+        """Return the task as it is where the user wants each write that many times.
+
+        What is idempotent takes effect once, however often it is wanted.
+        """
+        intended = tuple(
+            one if TOOLS[one.tool].effect == "idempotent" else replace(one, count=one.count * times)
+            for one in self.intended
+        )
         return replace(self, intended=intended)
 
     def with_twins(self) -> "Task":

@@ -67,5 +67,4 @@ class Exchange:
         self._show(ERROR)
 
     def _show(self, end: Response | ReadError) -> None:
-        if self.end is None:
-            self.end = end
+        self.end = end

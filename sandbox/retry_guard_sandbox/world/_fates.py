@@ -73,8 +73,6 @@ class Fates:
                 return fate._replace(shows="success")
             case "partial":
                 return fate._replace(share=share)
-            case "redelivered" if tool.effect == "read":
-                return fate
             case "redelivered":
                 return fate._replace(arrivals=(fate.up, again(share)))
             case _:

@@ -1,0 +1,80 @@
+"""The bound and the guard, cell by cell."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from retry_guard_sandbox.bound._cells import SUBJECTS, subject
+from retry_guard_sandbox.bound._courses import best_courses
+from retry_guard_sandbox.bound._game import SCRIPTS, SHOWN, Cell, Rules, Script, Shown
+from retry_guard_sandbox.bound._runs import Leaf, leaves
+from retry_guard_sandbox.bound._schedules import Outcome, outcomes
+from retry_guard_sandbox.bound._value import Value, total
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """What the best policy and the guard are worth in one cell, over the same schedules.
+
+    `schedules`: how many. `bound`, `guard`: by the outcome of the first attempt.
+    """
+
+    contract: str
+    cell: Cell
+    schedules: int
+    bound: Mapping[Outcome, Value]
+    guard: Mapping[Outcome, Value]
+
+    @property
+    def best(self) -> Value:
+        """The bound over all schedules."""
+        return total(self.bound.values())
+
+    @property
+    def real(self) -> Value:
+        """The guard over all schedules."""
+        return total(self.guard.values())
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether components (1) to (3) are equal."""
+        return self.best.compared == self.real.compared
+
+
+def compare(contract: str, shown: Shown, script: Script, rules: Rules) -> Comparison:
+    """Solve a cell, and run the guard in it."""
+    write = subject(contract)
+    cell = Cell(tool=write.known, shown=shown, script=script, rules=rules)
+    solved, played, every = best_courses(cell), list(leaves(write, cell)), len(outcomes(cell))
+    hits = max(solved.hits, *(len(leaf.choices) for leaf in played))
+    more = every ** (hits - solved.hits)
+    return Comparison(
+        contract=contract,
+        cell=cell,
+        schedules=every**hits,
+        bound={outcome: value.times(more) for outcome, value in solved.by_outcome.items()},
+        guard=_by_outcome(cell, played, hits),
+    )
+
+
+def compare_all(
+    contracts: Sequence[str] = SUBJECTS,
+    shown: Sequence[Shown] = SHOWN,
+    scripts: Sequence[Script] = SCRIPTS,
+    rules: Rules | None = None,
+) -> Iterator[Comparison]:
+    """Yield the comparison of every cell, in order."""
+    for contract in contracts:
+        for sight in shown:
+            for script in scripts:
+                yield compare(contract, sight, script, rules or Rules())
+
+
+def _by_outcome(cell: Cell, played: Sequence[Leaf], hits: int) -> dict[Outcome, Value]:
+    """Add up the schedules of each outcome; what a play leaves open stands for all of it."""
+    every = outcomes(cell)
+    values = dict.fromkeys(every, Value())
+    for leaf in played:
+        outcome = every[leaf.choices[0]]
+        weight = len(every) ** (hits - len(leaf.choices))
+        values[outcome] = values[outcome].plus(leaf.value.times(weight))
+    return values

@@ -1,0 +1,69 @@
+"""A harness whose model words a repeated call anew, and then wants what only looks the same."""
+
+from dataclasses import replace
+
+from retry_guard_sandbox.agents import ToolCall
+from retry_guard_sandbox.conditions import Asked
+from retry_guard_sandbox.harness._crashes import Once
+from retry_guard_sandbox.harness._process import KilledError
+from retry_guard_sandbox.harness._stage import Stage, is_write
+from retry_guard_sandbox.services import KEY, TOOLS
+from retry_guard_sandbox.tasks import Step
+
+LOST = '{"error": "the tool call timed out"}'
+"""What the model is told of a call whose answer the harness lost."""
+RESTART = 45.0
+"""Seconds until the next process starts: longer than a lease."""
+
+
+def paraphrase(stage: Stage) -> None:
+    """A write's first answer is lost on the way to the model, which words the call anew.
+
+    The new words say the same, by the contract's normalisers. With odd seeds the process dies
+    with the request on its way, and the next one is handed the new words. In the end the user
+    wants the twin of each write as well: another action that looks alike.
+    """
+    seen = set[str]()
+
+    def deliver(stage: Stage, asked: Asked) -> str:
+        if not is_write(asked):
+            return stage.hand_over(asked)
+        action, again = _action(asked), _again(stage, asked)
+        if action in seen or again is None:
+            return stage.hand_over(again if action in seen and again is not None else asked)
+        seen.add(action)
+        if stage.seed % 2 == 0:
+            stage.hand_over(asked)
+            return LOST
+        stage.start(Once("sent"))
+        try:
+            return stage.hand_over(asked)
+        except KilledError:
+            stage.setting.world.clock.sleep(RESTART)
+            stage.start()
+            return stage.hand_over(again)
+
+    twins = [Step(s.tool, {**s.arguments, **s.twin}) for s in stage.task.steps if s.twin]
+    stage.task = stage.task.with_twins()
+    stage.sight = replace(stage.sight, steps=(*stage.sight.steps, *twins))
+    stage.talk(deliver=deliver)
+
+
+def _action(asked: Asked) -> str:
+    plain = {name: value for name, value in asked.call.arguments.items() if name != KEY}
+    return TOOLS[asked.call.tool].action(plain)
+
+
+def _again(stage: Stage, asked: Asked) -> Asked | None:
+    """Return the call in other words; None: it has none.
+
+    Only what names the effect is worded anew: other content would be another wish.
+    """
+    given, tool = asked.call.arguments, asked.call.tool
+    plain = {name: value for name, value in given.items() if name != KEY}
+    words = stage.task.reworded(tool, plain)
+    if words is None:
+        return None
+    identity = stage.setting.world.variant.contracts[tool].identity
+    named = {name: value for name, value in words.items() if not identity or name in identity}
+    return replace(asked, call=ToolCall(tool, given | named))
