@@ -46,6 +46,10 @@ venv: $(READY) ## set up .venv with the project and its tools
 ab: $(READY) ## run the sandbox with the guard off and on, and compare
 	@$(VENV)/bin/retry-guard ab $(ARGS)
 
+.PHONY: study
+study: $(READY) ## every arm of the sandbox on the whole grid: more episodes than the study had
+	@$(VENV)/bin/retry-guard ab --conditions all $(ARGS)
+
 .PHONY: test
 test: $(READY) ## run the whole test suite
 	@echo "Running the tests"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -26,6 +26,7 @@ from retry_guard_sandbox.bound import (
 from retry_guard_sandbox.bound._cells import subject
 from retry_guard_sandbox.bound._game import SHOWN_AFTER
 from retry_guard_sandbox.bound._schedules import outcomes
+from retry_guard_sandbox.bound._value import total
 from retry_guard_sandbox.world._network import CLIENT_TIMEOUT
 
 SHORT = Rules(attempts=1)
@@ -40,13 +41,12 @@ def test_the_guard_equals_the_bound_in_every_cell(contract: str) -> None:
     every = list(compare_all([contract], rules=SHORT))
     assert len(every) == len(SHOWN) * len(SCRIPTS)
     assert [told(one) for one in every if not one.is_equal] == []
+    assert all(one.best.is_exactly_once for one in every)
 
 
-@pytest.mark.parametrize("contract", SUBJECTS)
-@pytest.mark.parametrize("script", ["1", "2"])
-def test_it_does_so_by_its_own_default_attempts(contract: str, script: str) -> None:
-    default = Rules(attempts=Policy().attempts)
-    one = compare(contract, "timeout", "1" if script == "1" else "2", default)
+@pytest.mark.parametrize("contract", ["key", "key_batch", "key_and_read"])
+def test_it_does_so_by_its_own_default_attempts(contract: str) -> None:
+    one = compare(contract, "timeout", "2", Rules(attempts=Policy().attempts))
     assert one.is_equal, told(one)
 
 
@@ -57,17 +57,11 @@ def test_the_rules_are_the_guards_own_but_for_the_attempts() -> None:
     assert SHOWN_AFTER["timeout"] == CLIENT_TIMEOUT
 
 
-def test_no_cell_but_a_stopped_batch_has_any_harm_left() -> None:
-    for one in compare_all(["key", "read", "bounded_read", "nothing"], ["timeout"], rules=SHORT):
-        assert one.best.is_exactly_once or one.best.escalations, told(one)
-        assert one.best.compared[:3] == one.real.compared[:3] == (0, 0, 0), told(one)
-
-
-def believing(**wrong: Any) -> Callable[..., Verdict]:
+def believing(**wrong: bool | float | str) -> Callable[..., Verdict]:
     """The decision of a guard that takes the terms for others than they are."""
 
     def decision(terms: Terms, record: Record, now: Now, policy: CorePolicy) -> Verdict:
-        return decide(replace(terms, **wrong), record, now, policy)
+        return decide(replace(terms, **cast("Any", wrong)), record, now, policy)
 
     return decision
 
@@ -78,7 +72,11 @@ def hurried(terms: Terms, record: Record, now: Now, policy: CorePolicy) -> Verdi
 
 BROKEN = {
     "believes that nothing is in flight": (believing(bound=0.0), "read", "worst_duplicates"),
-    "believes that there is a key": (believing(keyed=True), "read", "worst_duplicates"),
+    "believes that a repeat is harmless": (
+        believing(effect="idempotent"),
+        "read",
+        "worst_duplicates",
+    ),
     "uses no key": (believing(keyed=False), "key", "escalations"),
     "uses no read": (believing(read_back=False), "read", "escalations"),
     "looks for 20 s only": (hurried, "read", "escalations"),
@@ -107,24 +105,35 @@ def test_what_the_guard_is_worth_is_counted_from_effects(monkeypatch: pytest.Mon
     assert falsely_done == {"late"}
 
 
+def nothing_is_done(made: object) -> bool:
+    return False
+
+
 @pytest.mark.parametrize("contract", ["key", "key_and_read"])
 def test_an_attempt_whose_key_is_known_has_no_hidden_outcome(
     monkeypatch: pytest.MonkeyPatch, contract: str
 ) -> None:
     cell = Cell(tool=subject(contract).known, shown="error", script="all", rules=SHORT)
-    merged = list(runs.leaves(subject(contract), cell))
-    monkeypatch.setattr(runs.Run, "made", lambda _run: [[]])
     write = subject(contract)
-    each = [leaf.choices for leaf in runs.leaves(write, cell)]
-    monkeypatch.undo()
-    assert len(each) == len(outcomes(cell)) ** 2 > len(merged)
+    merged = _sum(list(runs.leaves(write, cell)), cell)
+    monkeypatch.setattr(runs, "is_done", nothing_is_done)
+    every = list(runs.leaves(write, cell))
+    assert len(every) == len(outcomes(cell)) ** 2
+    # To the second: an answer from the key store takes no time to run.
+    assert _sum(every, cell)[:8] == merged[:8]
+
+
+def _sum(played: list[runs.Leaf], cell: Cell) -> Value:
+    """The value over all schedules of two attempts."""
+    every = len(outcomes(cell))
+    return total(leaf.value.times(every ** (2 - len(leaf.choices))) for leaf in played)
 
 
 LATE = Outcome("late", 0.0)
 GRID = subject("read").known
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(after=st.floats(10.01, 3_000.0))
 def test_a_commit_between_two_points_of_the_grid_is_worth_what_one_of_them_is(
     after: float,
@@ -135,7 +144,8 @@ def test_a_commit_between_two_points_of_the_grid_is_worth_what_one_of_them_is(
         for leaf in runs.leaves(subject("read"), cell)
     }
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runs, "outcomes", lambda _cell: (LATE._replace(after=after),))
+        only = (LATE._replace(after=after),)
+        patch.setattr(runs, "outcomes", dict.fromkeys([cell], only).get)
         value = runs.play(subject("read"), cell, ()).value
     assert value.compared in on_grid
     seen_in_time = after < cell.rules.deadline - 0.2
@@ -147,13 +157,13 @@ def test_a_commit_between_two_points_of_the_grid_is_worth_what_one_of_them_is(
 
 
 def test_a_value_is_compared_from_left_to_right() -> None:
-    ordered = [
-        Value(seconds=9.0),
-        Value(calls=1),
-        Value(escalations=1),
-        Value(omissions=1),
-        Value(worst_omissions=1),
-        Value(worst_false=1),
+    falling = [
         Value(worst_duplicates=1),
+        Value(worst_false=1),
+        Value(worst_omissions=1),
+        Value(omissions=1),
+        Value(escalations=1),
+        Value(calls=1),
+        Value(seconds=9.0),
     ]
-    assert sorted(ordered[::-1]) == ordered
+    assert sorted(falling, reverse=True) == falling

@@ -2,7 +2,6 @@
 
 import ast
 from collections.abc import Iterator
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -36,11 +35,12 @@ def timed_out(tool: Tool, rules: Rules | None = None) -> Cell:
 
 
 def solved(cell: Cell) -> Value:
-    return total(best_courses(cell).by_outcome.values())
+    value = total(best_courses(cell).by_outcome.values())
+    return value._replace(seconds=round(value.seconds, 6))
 
 
 def hand(*, escalations: int, calls: int, seconds: float) -> Value:
-    return Value(escalations=escalations, calls=calls, seconds=pytest.approx(seconds))
+    return Value(escalations=escalations, calls=calls, seconds=seconds)
 
 
 def test_with_a_key_the_hand_solution_is_one_reissue() -> None:
@@ -56,7 +56,7 @@ def test_with_nothing_the_hand_solution_is_to_ask_in_every_schedule() -> None:
     # the first, whoever says "not done" in the second. So all eight are asked about. The later,
     # the more have been executed by then and need no second send: at 57.7 s all but two, which
     # are then sent once more (0.5 s). 8 + 2 calls.
-    seconds = 8 * 57.7 + 2 * 0.5
+    seconds = round(8 * 57.7 + 2 * 0.5, 6)
     assert solved(timed_out(NOTHING)) == hand(escalations=8, calls=10, seconds=seconds)
 
 
@@ -65,7 +65,7 @@ def test_with_a_strong_read_the_hand_solution_is_one_late_look() -> None:
     # 3,660 s), two in one (redelivered). The five are done. The other three need a person: two
     # effects are not what was wanted, and of the two others one is done if nothing is sent, and
     # the other if something is. The two are sent once more. 8 + 8 + 2 calls.
-    seconds = 8 * 57.7 + 2 * 0.5
+    seconds = round(8 * 57.7 + 2 * 0.5, 6)
     assert solved(timed_out(READ)) == hand(escalations=3, calls=18, seconds=seconds)
 
 
@@ -73,7 +73,7 @@ def test_with_a_stated_bound_the_hand_solution_is_one_decisive_look() -> None:
     # Five schedules: not executed, executed, redelivered, late at 10.3 s and at 25 s, the last
     # moment that the bound allows. At 10 + 15 + 3 s a look shows all there will ever be: one in
     # three, none in one, which is sent once more, two in one, which needs a person. 5 + 5 + 1.
-    expected = hand(escalations=1, calls=11, seconds=5 * 28.0 + 0.5)
+    expected = hand(escalations=1, calls=11, seconds=140.5)
     assert solved(timed_out(BOUNDED)) == expected
 
 
@@ -117,7 +117,6 @@ def test_each_of_the_three_makes_exactly_once_possible_again(missing: str) -> No
     alone = Rules(operator=missing == "operator")
     tool = {"bound": Tool(lag=0.0, bound=15.0), "key": KEY}.get(missing, READ)
     best = best_courses(timed_out(tool, alone)).by_outcome
-    assert all(v.worst_duplicates == v.worst_omissions == 0 for v in best.values())
     assert all(v.is_exactly_once for v in best.values())
 
 
@@ -129,23 +128,24 @@ def test_the_same_key_is_exactly_once_in_all_five_hidden_outcomes() -> None:
         assert all(v.is_exactly_once and v.escalations == 0 for v in one.by_hidden.values())
 
 
-def test_a_key_that_the_server_forgets_before_a_late_request_is_not() -> None:
-    # The last late request would come 600 s before the retention ends; now it ends at once.
-    forgetful = Cell(tool=Tool(keyed=True, retention=660.0), shown="timeout", script="1")
-    last = [outcome.after for outcome in outcomes(forgetful)][-2]
-    assert last < forgetful.tool.retention
-    assert reissued_courses(forgetful).by_outcome[outcomes(forgetful)[0]].is_exactly_once
+def test_every_late_request_comes_while_its_key_is_remembered() -> None:
+    for attempt in range(3):
+        begun_at = 60.0 * attempt
+        late = [o.after for o in outcomes(timed_out(KEY)) if o.hidden == "late"]
+        assert all(begun_at + after < KEY.retention for after in late)
 
 
-@pytest.mark.parametrize("tool", [KEY, READ, BOUNDED, NOTHING])
-def test_the_sums_are_over_every_schedule_once(tool: Tool) -> None:
-    # Each schedule has its first call, so calls over schedules is at least one, and whole.
-    cell = Cell(tool=tool, shown="error", script="2")
-    found = best_courses(cell)
-    schedules = len(outcomes(cell)) ** found.hits
-    each = {Fraction(value.calls, schedules // len(outcomes(cell))) for value in found[0].values()}
-    assert all(1 <= calls <= 10 for calls in each)
-    assert best_courses(timed_out(tool)).hits == 1
+def test_a_key_that_is_forgotten_within_a_call_is_no_tool_of_this_game() -> None:
+    with pytest.raises(ValueError, match="retention 60: give at least 720 s"):
+        Tool(keyed=True, retention=60.0)
+
+
+def test_the_sums_are_over_every_schedule_once() -> None:
+    # Two attempts are hit, whatever became of them, and the third is answered: three calls each.
+    cell = Cell(tool=KEY, shown="error", script="2")
+    found = reissued_courses(cell)
+    assert found.hits == 2
+    assert total(found.by_outcome.values()).calls == 3 * len(outcomes(cell)) ** 2
 
 
 SOLVER = ("_game", "_schedules", "_value", "_beliefs", "_moves", "_steps", "_solver", "_courses")

@@ -42,8 +42,7 @@ QUICK = (
     *(("none", "two_turns", (first,)) for first in ("ok", "lost_request", "refused", "late")),
     ("read_without_bound", "one_turn", ("late",)),
     ("key_and_read", "two_turns", ("lost_ack",)),
-    ("batch", "one_turn", ("part", "lost_ack")),
-    ("batch", "two_turns", ("part", "lost_request")),
+    ("batch", "one_turn", ("part",)),
 )
 SCRIPTS = (
     *((first,) for first in OUTCOMES),
@@ -51,7 +50,7 @@ SCRIPTS = (
 )
 WHOLE = (
     *product(("key", "read", "none", "key_and_read"), ("one_turn", "two_turns"), SCRIPTS),
-    *product(("batch",), ("one_turn", "two_turns"), product(("part",), OUTCOMES)),
+    *product(("batch",), ("one_turn", "two_turns"), product(("part",), (*OUTCOMES, "part"))),
 )
 SCENARIOS = WHOLE if SOAK else QUICK
 
@@ -59,14 +58,14 @@ SCENARIOS = WHOLE if SOAK else QUICK
 def game(
     terms: Terms, turns: tuple[str | None, ...], script: tuple[Outcome, ...], items: str = ""
 ) -> Game:
-    """Two callers; `items`: of a batch."""
+    """Two callers; `items`: of a batch, which takes more steps, so only crashes come between."""
     world, ledger = World(terms, script, batch=bool(items)), ToyLedger()
     policy = replace(POLICY, attempts=2) if SOAK else POLICY
     callers = [
         Caller(name, world, ledger, turn=turn, policy=policy, arguments=items)
         for name, turn in zip("AB", turns, strict=True)
     ]
-    return Game(world, ledger, callers)
+    return Game(world, ledger, callers, suspensions=0 if items else 1)
 
 
 def name_of(scenario: tuple[str, str, tuple[Outcome, ...]]) -> str:

@@ -356,9 +356,13 @@ def test_where_the_clock_counts_from_is_looked_up_once_in_each_process(
 ) -> None:
     boot_of.cache_clear()
     here = machine_clocks().boot
-    monkeypatch.setattr(Path, "read_text", lambda _path, **_how: "another boot")
+
+    def read_text(_path: Path, encoding: str) -> str:
+        return f"another boot, in {encoding}"
+
+    monkeypatch.setattr(Path, "read_text", read_text)
     assert machine_clocks().boot == here
-    monkeypatch.setattr(os, "getpid", lambda: -1)
+    monkeypatch.setattr(os, "getpid", lambda: 0)
     assert machine_clocks().boot.startswith("another boot")
     boot_of.cache_clear()
 

@@ -20,7 +20,7 @@ NAME = "agent-retry-guard"
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 WHEEL: dict[str, list[str]] = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
 PACKAGES = [ROOT / package for package in WHEEL["packages"]]
-DATA = {".py", ".typed", ".yaml", ".toml", ".json", ".html"}
+DATA = {".py", ".typed", ".yaml", ".toml", ".json", ".html", ".css"}
 
 
 def folders_in(folder: Path) -> list[Path]:

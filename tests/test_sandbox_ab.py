@@ -175,6 +175,8 @@ def test_a_full_file_is_one_line_and_exit_code_2(
         (["--from", "/dev/null", "--faults", "none"], "leave out --faults"),
         (["--from", "/dev/null", "--operator", "fencing"], "leave out --operator"),
         (["--from", "/dev/null", "--json", "/dev/null"], "leave out --json"),
+        (["--bound", "/dev/null"], "give --html too"),
+        (["--bound", "/nowhere", "--html", "/dev/null"], "--bound /nowhere: "),
         (["--gremlins"], "unrecognized arguments"),
     ],
 )

@@ -13,6 +13,7 @@ from retry_guard_sandbox.conditions import (
     Condition,
     GuardedCaller,
     Setting,
+    leave_to_a_person,
     leaves_out,
 )
 from retry_guard_sandbox.services import KEY
@@ -398,8 +399,19 @@ def test_the_guard_has_the_operator_look_at_what_was_recorded_not_at_what_is_sai
     client.restart()
     begun = client.world.clock.time
     client.call()
-    client.call(turn="turn-2")
+    client.call(turn="turn-2", body="another")
     assert asked == [(TICKET, begun)]
+    assert client.setting.escalations
+    assert all(one.arguments == TICKET for one in client.setting.escalations)
+
+
+def test_what_was_handed_over_is_not_left_to_a_person_once_more() -> None:
+    for condition, more in (("guard", 0), ("no_guard", 1)):
+        client = Client("add_comment", condition, "redelivery")
+        client.call()
+        before = len(client.setting.escalations)
+        leave_to_a_person(client.setting)
+        assert len(client.setting.escalations) == before + more
 
 
 def test_an_operator_in_a_later_turn_does_not_take_the_earlier_one_for_this() -> None:

@@ -1,5 +1,6 @@
 """The page: what stands in it, and what Chromium makes of it on a phone and on a desk."""
 
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from browser import CHROMIUM, Page, browser
-from retry_guard_sandbox import CHOICES, Report, Row, page, report
+from retry_guard_sandbox import CHOICES, BoundError, Report, Row, page, read_bounds, report
 from sandbox_rows import BROKEN, GOOD, MISSED, TWICE_RUN, TWICE_SENT, drawn
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}
@@ -40,6 +41,33 @@ def every_kind() -> list[Row]:
         for row in drawn(*[(TWICE_RUN, GOOD)] * 7)
     ]
     return scripted + [replace(row, tokens=1200) for row in models]
+
+
+def cell_of_the_bound(contract: str, guard: int) -> str:
+    """One line as `retry-guard bound --json` writes it."""
+    vector = dict.fromkeys(("worst_duplicates", "worst_false", "worst_omissions"), 0)
+    both = ({**vector, "escalations": n, "calls": 10, "seconds": 80.5} for n in (3, guard))
+    values = dict(zip(("bound", "guard"), both, strict=True))
+    where = {"contract": contract, "shown": "timeout", "script": "1", "schedules": 8}
+    return json.dumps({**where, "equal": guard == 3, **values})
+
+
+BOUNDS = tuple(read_bounds([cell_of_the_bound("bounded_read", 3), cell_of_the_bound("nothing", 8)]))
+
+
+def test_the_bound_stands_beside_the_guard(full: Report) -> None:
+    text = page(full, bounds=BOUNDS)
+    said = " ".join(Tree(text).said_in("desc"))
+    assert "timeout, hits 1: bound 3 and guard 3 of 8 schedules escalated, equal" in said
+    assert "timeout, hits 1: bound 3 and guard 8 of 8 schedules escalated, differs" in said
+    assert "equals it in 1 of 2 cells" in text
+    assert "3/8" in Tree(text).said_in("td")
+
+
+@pytest.mark.parametrize("line", ["", "{", "[]", "{}", "null", '{"contract": "read"}'])
+def test_a_line_that_is_no_cell_of_the_bound_is_named(line: str) -> None:
+    with pytest.raises(BoundError, match=r"^line 2 is no cell"):
+        list(read_bounds([cell_of_the_bound("read", 3), line]))
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +182,7 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 def file(full: Report, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page, in a file."""
     made = tmp_path_factory.mktemp("page") / "page.html"
-    made.write_text(page(full, "INCOMPLETE (interrupted): 3 of 4 episodes."), encoding="utf-8")
+    made.write_text(page(full, "INCOMPLETE (interrupted)", BOUNDS), encoding="utf-8")
     return made
 
 
@@ -202,7 +230,7 @@ def test_it_can_be_read_on_a_phone_and_on_a_desk(
     assert chromium.value(OUTSIDE) == []
     assert chromium.value(CLASHING) == []
     drawn_shapes = chromium.value(DRAWN)
-    assert len(drawn_shapes) == 7
+    assert len(drawn_shapes) == 7 + len(BOUNDS)
     assert all(drawn_shapes)
     ground = chromium.value("getComputedStyle(document.body).backgroundColor")
     assert (ground == "rgb(20, 23, 26)") == dark

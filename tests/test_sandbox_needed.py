@@ -149,6 +149,10 @@ FIVE = tuple(sent(at, "k") for at in (0, 10.5, 21.5, 33.5, 47.5))
         (moment(sent(0)), True),
         (moment(sent(0, "k"), sent(11, "j")), True),
         (moment(sent(0, "k"), now=59.8), True),
+        (
+            moment(sent(0, "k"), looked(10, "mine", "twin"), effects=(made(1), made(2, "twin"))),
+            True,
+        ),
     ],
     ids=[
         "the key can go out again",
@@ -158,6 +162,7 @@ FIVE = tuple(sent(at, "k") for at in (0, 10.5, 21.5, 33.5, 47.5))
         "no key was sent",
         "two keys were sent",
         "no pause fits before the deadline",
+        "two were seen, and no key undoes one",
     ],
 )
 def test_with_a_key(case: Moment, expected: bool) -> None:

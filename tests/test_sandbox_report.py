@@ -24,6 +24,7 @@ from retry_guard_sandbox import (
 from retry_guard_sandbox.grading._tally import quantile, tally
 from sandbox_rows import BROKEN, GOOD, MISSED, TWICE_RUN, TWICE_SENT, drawn, judged, off
 
+TWICE_SILENT = replace(TWICE_RUN, fault="silent_redelivery", claimed="done")
 BY_ITSELF = "one send itself ran twice: no client can prevent it"
 
 
@@ -39,6 +40,9 @@ BY_ITSELF = "one send itself ran twice: no client can prevent it"
         ((GOOD, MISSED), "block"),
         ((MISSED, replace(MISSED, claimed="done")), "block"),
         ((TWICE_RUN, replace(TWICE_RUN, claimed="done")), "block"),
+        ((TWICE_SILENT, TWICE_SILENT), "pass"),
+        ((TWICE_SILENT, replace(TWICE_SILENT, executed_sends=2)), "block"),
+        ((MISSED, replace(MISSED, fault="silent_redelivery", claimed="done")), "block"),
         ((GOOD, replace(GOOD, outcome="divergent")), "block"),
         ((MISSED, BROKEN), "inconclusive"),
         ((BROKEN, MISSED), "inconclusive"),
@@ -53,6 +57,9 @@ BY_ITSELF = "one send itself ran twice: no client can prevent it"
         "the guard harmed",
         "claimed, and it was not done",
         "claimed, and it was there twice",
+        "claimed, and a send ran twice behind a success",
+        "claimed, and the guard sent twice behind a success",
+        "claimed behind a success, and it was not done",
         "done with other content",
         "an error with the guard",
         "an error without it",

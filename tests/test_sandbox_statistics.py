@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import chain, combinations, permutations, product
 from math import comb
 from statistics import fmean, pvariance
@@ -15,7 +14,7 @@ from retry_guard_sandbox import Census, Report, Row, report
 from retry_guard_sandbox.grading._statistics import bootstrap, holm, sign_flip, zero_bound
 from retry_guard_sandbox.grading._statistics_paired import compare
 from retry_guard_sandbox.grading._statistics_shares import ShareError, shares
-from retry_guard_sandbox.grading._statistics_terms import END_POINTS, Comparison, Interval
+from retry_guard_sandbox.grading._statistics_terms import Comparison, EndPoint, Interval
 from sandbox_rows import BROKEN, GOOD, MISSED, TWICE_SENT, off
 
 eighths = st.integers(-8, 8).map(lambda n: n / 8)  # sums of them are exact
@@ -187,21 +186,21 @@ def test_shares_are_refused(cells: Cells, why: str) -> None:
 
 def of_model(rows: Sequence[tuple[str, Row, Row]], **fields: str) -> list[Row]:
     """Make rows of a model: task, without and with the guard; equal tasks are further draws."""
-    model = partial(replace, agent="model-x", **fields)
     return [
-        model(row, task=task, seed=seed)
+        replace(row, task=task, seed=seed, agent="model-x", **fields)  # type: ignore[arg-type] # text
         for seed, (task, without, guarded) in enumerate(rows)
         for row in (off(without), guarded)
     ]
 
 
-def compared(rows: Sequence[Row], end_point: str = "duplicate") -> Comparison:
+def compared(rows: Sequence[Row], end_point: EndPoint = "duplicate") -> Comparison:
     """Return the one comparison that there is."""
-    point = next(one for one in END_POINTS if one == end_point)
     census = Census.of(rows)
     ((_, _, (one,)),) = (
         (family.contract, family.agent, family.comparisons)
-        for family in compare(census, ["model-x"], point, margin=0.05, off="no_guard", on="guard")
+        for family in compare(
+            census, ["model-x"], end_point, margin=0.05, off="no_guard", on="guard"
+        )
     )
     return one
 
@@ -220,7 +219,8 @@ def test_the_unit_is_the_task_however_many_draws_it_has() -> None:
     one = compared(rows)
     assert (one.tasks, one.off, one.on, one.difference) == (2, 0.75, 0.0, -0.75)
     assert one.p == pytest.approx(0.5)
-    assert (one.off_bound, one.on_bound) == (None, pytest.approx(zero_bound(2)))
+    assert one.off_bound is None
+    assert one.on_bound == pytest.approx(zero_bound(2))
 
 
 def test_forty_seeds_of_three_tasks_are_three() -> None:

@@ -160,6 +160,8 @@ def test_an_event_that_fails_ends_all_tasks_and_leaves_no_thread() -> None:
             ended.append("went on")
         finally:
             ended.append("ended")
+            clock.sleep(5.0)  # nobody would end this wait
+            ended.append("went on")
 
     clock.at(clock.time + 1.0, event)
     before = threading.active_count()

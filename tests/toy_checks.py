@@ -34,7 +34,8 @@ def wrong_items(game: Game) -> Iterator[str]:
             yield f"{caller.name} was told done, with {caller.end.value}"
         if done and not set(about(caller.call).arguments) <= set(made):
             yield f"{caller.name} was told done, which is not so"
-        if caller.end is not None and caller.end.kind == "not_executed" and made:
+        refused = caller.end is not None and caller.end.kind == "not_executed"
+        if refused and sends_that_ran(game, {about(caller.record).id}):
             yield f"{caller.name} was told not executed, which is not so"
 
 

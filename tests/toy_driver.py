@@ -190,7 +190,7 @@ class Caller(Claims):
         """Take a turn of the call for what is missing of a batch; with its end, one of this."""
         missing, found = record.value
         if self.rest is not None and self.rest.finished:
-            self.answer(self.settled(record, self.rest.end or End("unknown"), found))
+            self.answer(self.settled(record, self.rest.end, found))
             return
         if self.rest is None:
             left = self.policy.deadline - (self.world.now - record.claimed)
@@ -212,8 +212,9 @@ class Caller(Claims):
             self.rest.go()
         self.ready = max(self.ready, self.rest.ready)
 
-    def settled(self, record: Record, end: End, found: str) -> Reply:
+    def settled(self, record: Record, end: End | None, found: str) -> Reply:
         now = self.world.moment()
+        assert end is not None
         if end.kind == "done":
             return now, replace(record, state="done", value=f"{found}+{end.value}"), True, end
         return now, record, False, end

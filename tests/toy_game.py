@@ -75,7 +75,7 @@ class Game:
             self.world.pass_until(caller.ready)
             self.beat()
             caller.go()
-            if self.world.sends > sends:
+            if self.world.sends > sends and not self.world.batch:
                 self.problems += fresh_beside_another(self, caller)
         self.beat()
 

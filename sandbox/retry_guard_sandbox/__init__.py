@@ -7,6 +7,7 @@ from retry_guard_sandbox.grading._census import Cell, Census, Draw
 from retry_guard_sandbox.grading._rows import Row, RowError, read_rows
 from retry_guard_sandbox.grading._statistics_terms import END_POINTS, EndPoint
 from retry_guard_sandbox.grading._tally import Tally
+from retry_guard_sandbox.reports._bounds import Bound, BoundError, read_bounds
 from retry_guard_sandbox.reports._junit import junit
 from retry_guard_sandbox.reports._lines import COLUMNS, Line, Spread, Summary
 from retry_guard_sandbox.reports._models import Models
@@ -21,6 +22,8 @@ __all__ = [
     "END_POINTS",
     "EVERY",
     "HEADING",
+    "Bound",
+    "BoundError",
     "Cell",
     "Census",
     "Draw",
@@ -41,6 +44,7 @@ __all__ = [
     "WorkerError",
     "junit",
     "page",
+    "read_bounds",
     "read_rows",
     "report",
     "run",

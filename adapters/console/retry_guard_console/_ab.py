@@ -15,7 +15,7 @@ from retry_guard_core import GuardError
 
 if TYPE_CHECKING:
     from retry_guard_console._shared import Subparsers
-    from retry_guard_sandbox import Grid, Report, Row
+    from retry_guard_sandbox import Bound, Grid, Report, Row
 
 INCONCLUSIVE, INTERRUPTED = 3, 130
 
@@ -62,7 +62,7 @@ def add(subparsers: "Subparsers") -> None:
     for name, what in _LISTS.items():
         option = "operator" if name == "operators" else name.replace("_", "-")
         parser.add_argument(f"--{option}", dest=name, metavar="NAMES", help=what)
-    parser.add_argument("--seeds", type=int, metavar="N", help="draws of each cell (default 3)")
+    parser.add_argument("--seeds", type=int, metavar="N", help="draws of each cell (default 1)")
     parser.add_argument(
         "--jobs", type=int, default=_cores(), metavar="N", help="processes (default: one per core)"
     )
@@ -72,6 +72,12 @@ def add(subparsers: "Subparsers") -> None:
         type=Path,
         metavar="FILE",
         help="run nothing: report on the rows that --json wrote",
+    )
+    parser.add_argument(
+        "--bound",
+        type=Path,
+        metavar="FILE",
+        help="show on the page of --html what `retry-guard bound --json FILE` wrote",
     )
     add_output_options(parser)
     _add_statistics(parser)
@@ -124,7 +130,7 @@ def _read(given: argparse.Namespace) -> int:
     """Report on rows that were written before."""
     from retry_guard_sandbox import RowError, read_rows
 
-    source: Path = given.source
+    source, bounds = Path(given.source), _bounds(given)
     with told("from", source):
         file = source.open(encoding="utf-8")
     with file, opened(given) as outputs:
@@ -133,20 +139,35 @@ def _read(given: argparse.Namespace) -> int:
         except (RowError, OSError, ValueError) as error:
             raise GuardError(f"--from {source}: {error}") from error
         print_report(result)
-        outputs.finish(result)
+        outputs.finish(result, bounds=bounds)
     return result.exit_code
+
+
+def _bounds(given: argparse.Namespace) -> list["Bound"]:
+    """Return the cells of `--bound`; raises `GuardError` for a file that has none."""
+    from retry_guard_sandbox import BoundError, read_bounds
+
+    if given.bound is None:
+        return []
+    if given.html is None:
+        raise GuardError("--bound is for the page, so give --html too")
+    try:
+        with told("bound", given.bound), given.bound.open(encoding="utf-8") as file:
+            return list(read_bounds(file))
+    except BoundError as error:
+        raise GuardError(f"--bound {given.bound}: {error}") from error
 
 
 def _run(given: argparse.Namespace) -> int:
     from retry_guard_sandbox import Meter
 
-    specs, meter = _grid(given).specs(), Meter()
+    specs, meter, bounds = _grid(given).specs(), Meter(), _bounds(given)
     with opened(given) as outputs, interruptible() as interrupt:
         course = Course(specs, given.jobs, meter, interrupt)
         result = _report(given, outputs.kept(course.rows()))
         note = course.note()
         print_report(result, note)
-        outputs.finish(result, note)
+        outputs.finish(result, note, bounds)
     complain(f" ab: {took(meter, given.jobs)}")
     if interrupt.came:
         return INTERRUPTED

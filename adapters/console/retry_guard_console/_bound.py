@@ -14,7 +14,7 @@ from retry_guard_console._shared import refuse
 
 if TYPE_CHECKING:
     from retry_guard_console._shared import Subparsers
-    from retry_guard_sandbox.bound import Comparison, Value
+    from retry_guard_sandbox import bound
 
 WELL, WORSE = 0, 1
 
@@ -126,7 +126,9 @@ def _holds(fact: bool) -> str:  # noqa: FBT001 - called by position
     return "Holds." if fact else "DOES NOT HOLD."
 
 
-def _compared(chosen: dict[str, Any], attempts: int, file: TextIO | None) -> Iterator["Comparison"]:
+def _compared(
+    chosen: dict[str, Any], attempts: int, file: TextIO | None
+) -> Iterator["bound.Comparison"]:
     """Yield each cell, with a progress bar where a person looks on."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress
@@ -144,7 +146,7 @@ def _compared(chosen: dict[str, Any], attempts: int, file: TextIO | None) -> Ite
             yield one
 
 
-def _line(one: "Comparison") -> dict[str, object]:
+def _line(one: "bound.Comparison") -> dict[str, object]:
     """Return a cell as JSON: both vectors, by the outcome of the first attempt."""
     return {
         "contract": one.contract,
@@ -166,5 +168,5 @@ def _line(one: "Comparison") -> dict[str, object]:
     }
 
 
-def _vector(value: "Value") -> dict[str, float]:
+def _vector(value: "bound.Value") -> dict[str, float]:
     return {**value._asdict(), "seconds": round(value.seconds, 3)}

@@ -9,7 +9,7 @@ from retry_guard_console._shared import show, table
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from retry_guard_sandbox.bound import Comparison, Outcome, Value
+    from retry_guard_sandbox import bound
 
 WIDTH = 80
 _HEADING = """\
@@ -19,7 +19,7 @@ omissions in the worst schedule, and the sum of escalations."""
 _COLUMNS = ("dupl.", "false", "omitted", "escalated", "calls", "seconds")
 
 
-def print_table(compared: Sequence["Comparison"], *, outcomes: bool) -> bool:
+def print_table(compared: Sequence["bound.Comparison"], *, outcomes: bool) -> bool:
     """Print the table; return whether the guard equals the bound everywhere."""
     print(f"\n{textwrap.fill(' '.join(_HEADING.split()), WIDTH)}\n")
     made = _table("contract", "shown", "hit", "of")
@@ -36,7 +36,7 @@ def print_table(compared: Sequence["Comparison"], *, outcomes: bool) -> bool:
     return not worse
 
 
-def _print_outcomes(one: "Comparison") -> None:
+def _print_outcomes(one: "bound.Comparison") -> None:
     print(f"{one.contract}, {one.cell.shown}, {one.cell.script}: by outcome of the first attempt")
     made, of = _table("outcome", "of"), one.schedules // len(one.bound)
     for outcome, best in one.bound.items():
@@ -54,12 +54,12 @@ def _table(*columns: str) -> "Table":
     return made
 
 
-def _named(outcome: "Outcome") -> str:
+def _named(outcome: "bound.Outcome") -> str:
     late = f" {outcome.after:g} s" if outcome.hidden == "late" else ""
     return f"{outcome.hidden}{late}"
 
 
-def _pairs(best: "Value", real: "Value", schedules: int) -> list[str]:
+def _pairs(best: "bound.Value", real: "bound.Value", schedules: int) -> list[str]:
     return [
         f"{best.duplicates}/{real.duplicates}",
         f"{best.false}/{real.false}",

@@ -25,8 +25,8 @@ _COLUMNS = {
 }
 _HEADING = """\
 Logical writes, counted from what really happened.
-Sent twice: the scaffold sent more than was wanted. Ran twice: the service ran one
-send twice; no client can prevent that. Divergent: once, with other content.
+Sent twice: the scaffold sent more than was wanted. Ran twice: the service ran
+one send twice; no client can prevent that. Divergent: once, with other content.
 False done: claimed done, and wrong. Asked: a person was, or was left with it."""
 
 

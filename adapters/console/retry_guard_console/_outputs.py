@@ -1,7 +1,7 @@
 """The files that `ab` and `eval` write: rows as they come, and reports that follow from them."""
 
 import argparse
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 from retry_guard_core import GuardError
 
 if TYPE_CHECKING:
-    from retry_guard_sandbox import Report, Row
+    from retry_guard_sandbox import Bound, Report, Row
 
 _OPTIONS = {
     "json": "write one line of JSON for each logical write",
@@ -45,14 +45,14 @@ class Outputs:
             yield row
         self._write("json", "", is_last=True)
 
-    def finish(self, result: "Report", note: str = "") -> None:
-        """Write the reports; `note` says what is special about them."""
+    def finish(self, result: "Report", note: str = "", bounds: Sequence["Bound"] = ()) -> None:
+        """Write the reports; `note` says what is special about them, `bounds` go on the page."""
         from retry_guard_sandbox import junit, page
 
         if "junit" in self._files:
             self._write("junit", junit(result, note), is_last=True)
         if "html" in self._files:
-            self._write("html", page(result, note), is_last=True)
+            self._write("html", page(result, note, bounds), is_last=True)
 
     def _write(self, option: str, text: str, *, is_last: bool = False) -> None:
         path, file = self._files[option]

@@ -108,12 +108,12 @@ def _serve(session: "serving.Session", result: Path | None) -> int:
             with told("result", result):
                 result.write_text(rows, encoding="utf-8", newline="\n")
 
-    def after() -> None:
+    def settle() -> None:
         if session.claimed is not None:
             write()
 
     try:
-        serving.serve(session, *_standard(), after=after)
+        serving.serve(session, *_standard(), settle=settle)
     finally:
         write()
     return 0

@@ -41,7 +41,7 @@ def _without_default(contract: Contract, held: object, text: str, default: objec
 def _without_nulls(value: Any, depth: int) -> object:  # noqa: ANN401 - whatever was given
     if depth > MAX_DEPTH:
         check_depth(depth, "arguments")
-    kind: type = type(value)
+    kind = type(value)  # pyright: ignore[reportUnknownVariableType] - of whatever it is
     if kind is dict:
         held: dict[str, object] = value
         named = {

@@ -67,8 +67,7 @@ def overlap(one: str, other: str) -> bool:
 def members(value: Any) -> Mapping[Any, object] | None:  # noqa: ANN401 - whatever a path leads to
     """Return what a name can be looked up in: a mapping, or a dataclass's or model's fields."""
     if type(value) is dict or isinstance(value, Mapping):
-        held: Mapping[Any, object] = value
-        return held
+        return value  # pyright: ignore[reportUnknownVariableType] - its keys are looked at later
     return own_fields(value)
 
 

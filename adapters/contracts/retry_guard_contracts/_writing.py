@@ -48,7 +48,7 @@ class Writer:
         """Return what `json` writes for a value."""
         if depth > MAX_DEPTH:
             check_depth(depth, place)
-        kind: type = type(value)
+        kind = type(value)  # pyright: ignore[reportUnknownVariableType] - of whatever it is
         if kind is str:
             return self._text(value, place)
         if kind is dict:

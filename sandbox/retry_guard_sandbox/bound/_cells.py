@@ -60,7 +60,11 @@ _WRITES: Mapping[str, tuple[str, str, str, Json]] = MappingProxyType(
 SUBJECTS = tuple(_WRITES)
 """What the cells are about: which of key, read-back and in-flight bound a contract states."""
 _STATED: Mapping[str, Json] = MappingProxyType(
-    {"key": {"read_back": None}, "bounded_batch": {"in_flight_bound": 15.0}}
+    {
+        "key": {"read_back": None},
+        "key_batch": {"read_back": None},
+        "bounded_batch": {"in_flight_bound": 15.0},
+    }
 )
 """What is stated otherwise than by the service's own contract."""
 

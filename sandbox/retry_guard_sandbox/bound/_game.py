@@ -21,6 +21,10 @@ ANSWERED_AFTER = 0.5
 """How long after a send its client has the answer, where nothing goes wrong."""
 
 
+SHORTEST = 720.0
+"""Seconds for which a key must be remembered: longer than a call, with all that it left behind."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
     """What is known of a write: no more than its contract says, and all of it is true.
@@ -36,6 +40,11 @@ class Tool:
     lag: float | None = None
     bound: float = inf
     parts: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse a key that could be forgotten within a call: raises `ValueError`."""
+        if self.keyed and self.retention < SHORTEST:
+            raise ValueError(f"retention {self.retention:g}: give at least {SHORTEST:g} s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

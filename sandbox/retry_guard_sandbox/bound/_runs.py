@@ -114,9 +114,9 @@ class Run:
         if self.asked > 1:
             return None
         record = self.ledger.get(TENANT, unresolved.action)
-        recorded: Json = (
-            self.subject.arguments if record is None else decode(about(record).arguments)
-        )
+        if record is None:
+            raise LookupError(f"the guard asks about what it has no record of: {unresolved}")
+        recorded: Json = decode(about(record).arguments)
         plain = {name: value for name, value in recorded.items() if name != KEY}
         return fencing(self.world.network, self.world.effects, self.subject.tool, plain)
 
@@ -134,7 +134,7 @@ class Run:
     def _outcome(self) -> Outcome:
         """Choose, unless it makes no difference: the one key has brought all that it can."""
         every = outcomes(self.cell)
-        if self.cell.tool.keyed and len(self.keys) == 1 and all(self.made()):
+        if self.cell.tool.keyed and len(self.keys) == 1 and is_done(self.made()):
             return every[0]
         place = len(self.taken)
         self.taken.append(self.choices[place] if place < len(self.choices) else 0)
@@ -160,6 +160,11 @@ class Run:
             calls=self.world.network.sends,
             seconds=seconds,
         )
+
+
+def is_done(made: list[list[Effect]]) -> bool:
+    """Whether every part has been made: a repeat under the same key then changes nothing."""
+    return all(made)
 
 
 def _claim(outcome: Answered, *, bounded: bool) -> Claim:

@@ -81,7 +81,8 @@ def _episode(target: str, visit: Visit) -> None:
         os.setsid()
     _redirect(None if visit.shown else str(visit.log))
     try:
-        play(load(target), visit.prompt, join(visit.address, visit.token))
+        with join(visit.address, visit.token) as host:
+            play(load(target), visit.prompt, host)
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is told with the episode
         visit.raised.write_text(f"{type(error).__name__}\n{error}", encoding="utf-8")
         traceback.print_exc()

@@ -104,18 +104,20 @@ def episode(
     operator: str = NOBODY,
     seed: int = 0,
 ) -> Spec:
-    """Return one episode of a scaffold. `task`: by default the first one of the service.
+    """Return one episode of a scaffold.
 
-    Raises `GridError` for a name that does not exist.
+    `task`: by default the first one of the service that can have the fault; `service`: by default
+    that of the task, else billing. Raises `GridError` for a name that does not exist.
     """
-    tasks = [one.name for one in TASKS.values() if service in (None, one.service)]
+    if service is None:
+        service = TASKS[task].service if task in TASKS else "billing"
     plan = Plan(
         contracts=(contract,),
         faults=(fault,),
         attempts_hit=(attempts_hit,),
         reads_hit=(reads_hit,),
-        services=CHOICES["services"] if service is None else (service,),
-        tasks=tuple(tasks[:1]) if task is None else (task,),
+        services=(service,),
+        tasks=CHOICES["tasks"] if task is None else (task,),
         seeds=(seed,),
         operator=operator,
     )

@@ -40,21 +40,23 @@ def grade(
     `ended`: when the episode did.
     """
     owners = [_owners(task, effects, exchange) for exchange in seen]
+    made = [task.made(write, effects) for write in range(len(task.intended))]
     grades = [
-        _grade(task, write, effects, escalations, _course(write, seen, owners, ended))
-        for write in range(len(task.intended))
+        _grade(task, write, effects, mine, escalations, _course(write, seen, owners, ended))
+        for write, mine in enumerate(made)
     ]
-    return grades + _strays(task, effects)
+    return grades + _strays(task, effects, made)
 
 
 def _grade(
     task: Task,
     write: int,
     effects: Effects,
+    made: Sequence[Effect],
     escalations: Sequence[Escalation],
     course: tuple[int, float],
 ) -> Grade:
-    wanted, made = task.intended[write], task.made(write, effects)
+    wanted = task.intended[write]
     handed = [e for e in escalations if task.is_about(write, e.tool, e.arguments, effects)]
     calls, seconds = course
     return Grade(
@@ -107,9 +109,9 @@ def _course(
     return last - first, round(end - seen[first].begun, 3)
 
 
-def _strays(task: Task, effects: Effects) -> list[Grade]:
+def _strays(task: Task, effects: Effects, made: Sequence[Sequence[Effect]]) -> list[Grade]:
     """Grade the effects that no intended write accounts for, by tool."""
-    known = {e.id for w in range(len(task.intended)) for e in task.made(w, effects)}
+    known = {effect.id for mine in made for effect in mine}
     grades: list[Grade] = []
     for tool in SERVICES[task.service].tools:
         stray = [effect for effect in effects.of(tool.name) if effect.id not in known]

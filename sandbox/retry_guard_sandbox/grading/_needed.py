@@ -1,10 +1,11 @@
 """Whether an escalation was needed, or something short of a person would have told.
 
-Needed: the observations leave both "executed" and "not executed" possible, and neither a usable
-key nor a decisive read fits before the deadline; nor a repeat that does no harm. A read is decisive if it would show, at the
-latest just before the deadline, each effect that should be there once, or if finding none proves
-that there will be none and it can still be sent anew. A read that failed showed nothing, and leaves room for another. What is
-there twice is for a person: no client can undo it. Of a batch, each item is an effect of its own.
+Needed: the observations leave both "executed" and "not executed" possible, and before the
+deadline there is room neither for a usable key, nor for a repeat that does no harm, nor for a
+decisive read. A read is decisive if it would show, at the latest just before the deadline, each
+effect that should be there once, or if finding none proves that there will be none and it can
+still be sent anew. A read that failed showed nothing, and leaves room for another. What is there
+twice is for a person: no client can undo it. Of a batch, each item is an effect of its own.
 All this follows from the contract; nothing here knows how the guard decides.
 """
 

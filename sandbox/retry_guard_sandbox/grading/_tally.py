@@ -34,7 +34,7 @@ class _Kind(NamedTuple):
 def _kind(different: frozenset[Draw]) -> _Kind:
     """Return what a cell with these draws counts as; few sets of draws are possible."""
     return _Kind(
-        outcome=min((draw.outcome for draw in different), key=_RANK.__getitem__),
+        outcome=min(different, key=lambda draw: _RANK[draw.outcome]).outcome,
         falsely_done=any(draw.is_false_completion for draw in different),
         needed=any(draw.needed for draw in different),
         needless=any(draw.escalated and not draw.needed for draw in different),

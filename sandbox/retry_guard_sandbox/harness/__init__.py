@@ -15,7 +15,9 @@ from retry_guard_sandbox.harness._crashes import (
 from retry_guard_sandbox.harness._paraphrase import paraphrase
 from retry_guard_sandbox.harness._repeats import double_emission, transport_replay
 from retry_guard_sandbox.harness._stage import Said, Stage
-from retry_guard_sandbox.harness._surroundings import outage
+from retry_guard_sandbox.harness._surroundings import another_writer, is_exclusive, outage
+from retry_guard_sandbox.tasks import Task
+from retry_guard_sandbox.world._variants import Variant
 
 Harness = Callable[[Stage], None]
 
@@ -23,6 +25,22 @@ Harness = Callable[[Stage], None]
 def none(stage: Stage) -> None:
     """Nothing goes wrong in the harness."""
     stage.talk()
+
+
+def applies(harness: str, task: Task, variant: Variant) -> bool:
+    """Whether an episode of the task says something about the harness.
+
+    Twins that each count are no mistake of a harness. Where a contract says that nobody else
+    writes there, nobody does.
+    """
+    tools = [step.tool for step in task.steps]
+    match harness:
+        case "double_emission":
+            return all(variant.contracts[tool].twins == "join" for tool in tools)
+        case "another_writer":
+            return not all(is_exclusive(variant, tool) for tool in tools)
+        case _:
+            return True
 
 
 HARNESSES: Mapping[str, Harness] = MappingProxyType(
@@ -38,8 +56,9 @@ HARNESSES: Mapping[str, Harness] = MappingProxyType(
             transport_replay,
             suspended_holder,
             outage,
+            another_writer,
         )
     }
 )
 
-__all__ = ["HARNESSES", "Harness", "Said", "Stage"]
+__all__ = ["HARNESSES", "Harness", "Said", "Stage", "applies"]

@@ -9,7 +9,7 @@ from retry_guard_sandbox.conditions import Asked
 from retry_guard_sandbox.harness._process import KilledError, Process
 from retry_guard_sandbox.harness._stage import Stage, is_write
 
-Point = Literal["claimed", "saving", "delivering", "before", "sent", "answered"]
+Point = Literal["claimed", "saving", "delivering", "before", "sent", "answered", "looked"]
 
 CRASHES: tuple[tuple[Point, float], ...] = (
     ("sent", 45.0),
@@ -19,7 +19,7 @@ CRASHES: tuple[tuple[Point, float], ...] = (
     ("sent", 1.0),
 )
 """Where a process ends, and seconds until the next one starts: after its lease, or within it."""
-PAUSES: tuple[Point, ...] = ("claimed", "saving", "answered")
+PAUSES: tuple[Point, ...] = ("claimed", "looked", "saving", "answered")
 """Where a process stands still."""
 PAUSE = 45.0
 """Seconds for which it does: longer than a lease."""
@@ -58,6 +58,9 @@ class Once(Process):
 
     def sent(self) -> None:
         self._at("sent")
+
+    def looked(self) -> None:
+        self._at("looked")
 
     def answered(self) -> None:
         if not self.dead:

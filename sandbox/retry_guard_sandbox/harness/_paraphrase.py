@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from retry_guard_sandbox.agents import ToolCall
 from retry_guard_sandbox.conditions import Asked
-from retry_guard_sandbox.harness._crashes import Once
+from retry_guard_sandbox.harness._crashes import Once, Point
 from retry_guard_sandbox.harness._process import KilledError
 from retry_guard_sandbox.harness._stage import Stage, is_write
 from retry_guard_sandbox.services import KEY, TOOLS
@@ -12,6 +12,8 @@ from retry_guard_sandbox.tasks import Step
 
 LOST = '{"error": "the tool call timed out"}'
 """What the model is told of a call whose answer the harness lost."""
+POINTS: tuple[Point, ...] = ("sent", "claimed")
+"""Where a process dies."""
 RESTART = 45.0
 """Seconds until the next process starts: longer than a lease."""
 
@@ -20,8 +22,9 @@ def paraphrase(stage: Stage) -> None:
     """A write's first answer is lost on the way to the model, which words the call anew.
 
     The new words say the same, by the contract's normalisers. With odd seeds the process dies
-    with the request on its way, and the next one is handed the new words. In the end the user
-    wants the twin of each write as well: another action that looks alike.
+    with the request on its way, or before it leaves, and the next one is handed a call that was planned anew: in
+    other words, with other content and a key of its own; what was sent first is what the user
+    gets. In the end the user wants the twin of each write as well, which only looks the same.
     """
     seen = set[str]()
 
@@ -35,18 +38,28 @@ def paraphrase(stage: Stage) -> None:
         if stage.seed % 2 == 0:
             stage.hand_over(asked)
             return LOST
-        stage.start(Once("sent"))
+        stage.start(Once(POINTS[stage.seed // 2 % 2]))
         try:
             return stage.hand_over(asked)
         except KilledError:
             stage.setting.world.clock.sleep(RESTART)
             stage.start()
-            return stage.hand_over(again)
+            return stage.hand_over(_planned_anew(stage, again))
 
     twins = [Step(s.tool, {**s.arguments, **s.twin}) for s in stage.task.steps if s.twin]
     stage.task = stage.task.with_twins()
     stage.sight = replace(stage.sight, steps=(*stage.sight.steps, *twins))
     stage.talk(deliver=deliver)
+
+
+def _planned_anew(stage: Stage, asked: Asked) -> Asked:
+    """Return the call with other content, and another key where it had one."""
+    given, tool = asked.call.arguments, asked.call.tool
+    identity = stage.setting.world.variant.contracts[tool].identity
+    content = [name for name in given if identity and name not in identity and name != KEY]
+    other = {name: f"{given[name]} (again)" for name in content if isinstance(given[name], str)}
+    key = {KEY: stage.sight.new_key()} if KEY in given else {}
+    return replace(asked, call=ToolCall(tool, given | other | key))
 
 
 def _action(asked: Asked) -> str:

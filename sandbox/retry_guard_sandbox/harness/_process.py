@@ -17,10 +17,11 @@ class KilledError(BaseException):
 class Process:
     """One process: its connections, with moments at which a harness may step in.
 
-    Each hook is called for writes only, and does nothing by default. `claimed`: the process is
+    Each hook is called for writes, and does nothing by default. `claimed`: the process is
     about to learn that a claim is recorded. `saving`: it is about to change a record.
     `delivering`: it is about to note that its caller has a result. `before`: a request is about
     to leave. `sent`: one has just left. `answered`: the client has its answer, or has given up.
+    `looked`, for reads alone: it has what a read showed.
     """
 
     dead = False
@@ -42,6 +43,9 @@ class Process:
 
     def answered(self) -> None:
         """Step in after a request."""
+
+    def looked(self) -> None:
+        """Step in after a read."""
 
     def die(self) -> None:
         """End it here and now. Raises `KilledError`, as does whatever it tries to do later."""
@@ -99,7 +103,9 @@ class Line(Wire):
         process = self._process
         process.check()
         if TOOLS[tool].effect == "read":
-            return super().call(tool, arguments)
+            shown = super().call(tool, arguments)
+            process.looked()
+            return shown
         process.before()
         self._clock.at(self._clock.time, process.sent)
         try:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
 from retry_guard_sandbox.grading._census import Cell, Draws
+from retry_guard_sandbox.reports._failings import failings, is_duplicate
 from retry_guard_sandbox.reports._report import Report
-from retry_guard_sandbox.reports._verdict import failings, is_duplicate
 
 
 def junit(report: Report, note: str = "") -> str:

@@ -6,7 +6,11 @@ from retry_guard import GuardError
 from retry_guard_sandbox.grading._census import Census
 from retry_guard_sandbox.grading._statistics_shares import Levels, ShareError, Shares, shares
 from retry_guard_sandbox.grading._statistics_terms import EndPoint, Family
-from retry_guard_sandbox.reports._verdict import Frame, is_scripted, judged
+from retry_guard_sandbox.reports._failings import is_scripted
+from retry_guard_sandbox.reports._verdict import (
+    Frame,
+    judged,
+)
 
 END_POINT: EndPoint = "duplicate"
 MARGIN = 0.05

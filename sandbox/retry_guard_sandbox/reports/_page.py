@@ -6,6 +6,7 @@ from importlib import resources
 
 from retry_guard_sandbox.grading._census import Census
 from retry_guard_sandbox.grading._tally import Change
+from retry_guard_sandbox.reports._bounds import Bound, bounds_part
 from retry_guard_sandbox.reports._markup import (
     Node,
     document,
@@ -23,14 +24,18 @@ NAMED = 60
 _MEANING = {"pass": "Pass", "block": "Block", "inconclusive": "Inconclusive"}
 
 
-def page(report: Report, note: str = "") -> str:
-    """Return the page. `note`: what is special about the run. Equal reports give equal bytes."""
+def page(report: Report, note: str = "", bounds: Sequence[Bound] = ()) -> str:
+    """Return the page. `note`: what is special about the run; `bounds`: cells to show beside.
+
+    Equal reports give equal bytes.
+    """
     contracts = [tag("section", {}, *section(report, name)) for name in _contracts(report)]
     main = tag(
         "main",
         {},
         *_opening(report, note),
         tag("div", {"class": "beside"}, *contracts),
+        *(bounds_part(bounds) if bounds else ()),
         *(models_part(report.models) if report.models is not None else ()),
         *_named(report),
     )

@@ -8,6 +8,7 @@ from retry_guard_sandbox.grading._census import Census
 from retry_guard_sandbox.grading._rows import Row
 from retry_guard_sandbox.grading._statistics_terms import EndPoint
 from retry_guard_sandbox.grading._tally import Change, worst
+from retry_guard_sandbox.reports._failings import blocks, is_scripted
 from retry_guard_sandbox.reports._lines import Line, Summary, lines_of, summaries_of
 from retry_guard_sandbox.reports._models import END_POINT, MARGIN, Models, models_of
 from retry_guard_sandbox.reports._verdict import (
@@ -15,9 +16,7 @@ from retry_guard_sandbox.reports._verdict import (
     EXIT_CODES,
     Frame,
     Verdict,
-    blocks,
     doubts,
-    is_scripted,
     judged,
     remaining,
     statistical,

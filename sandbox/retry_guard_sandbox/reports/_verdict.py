@@ -1,15 +1,14 @@
 """What a report concludes: pass, block, or inconclusive, and from what."""
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from retry_guard_sandbox.agents import AGENTS
-from retry_guard_sandbox.grading._census import Cell, Census, Draw, Draws
+from retry_guard_sandbox.grading._census import Census
 from retry_guard_sandbox.grading._statistics_terms import Comparison, EndPoint, Family
-from retry_guard_sandbox.grading._tally import Change, unpaired
+from retry_guard_sandbox.grading._tally import unpaired
+from retry_guard_sandbox.reports._failings import is_duplicate
 
 Verdict = Literal["pass", "block", "inconclusive"]
 EXIT_CODES: Mapping[Verdict, int] = MappingProxyType({"pass": 0, "block": 1, "inconclusive": 3})
@@ -25,11 +24,6 @@ class Frame:
 
 AB = Frame(baseline="no_guard", subjects=("guard", "guard_hidden_key"))
 """The guard against no guard; every other arm is shown, and not judged."""
-
-
-def is_scripted(agent: str) -> bool:
-    """Whether an agent is one of the sandbox's own, which behave the same in every draw."""
-    return agent in AGENTS
 
 
 def judged(census: Census, frame: Frame) -> tuple[str, ...]:
@@ -54,53 +48,6 @@ def remaining(census: Census, subjects: Iterable[str]) -> Iterator[str]:
         )
         many = f"{len(counts)} cell{'s' if len(counts) > 1 else ''}, {sum(counts)} draws"
         yield f"{contract} {fault} {tool}: {many} ({reason})"
-
-
-def is_duplicate(draw: Draw) -> bool:
-    """Whether more happened than was intended."""
-    return draw.outcome == "duplicate"
-
-
-Failing = Literal["duplicate", "false completion", "harm"]
-
-_FAILINGS: Mapping[Failing, str] = MappingProxyType(
-    {
-        "duplicate": "in which the guard sent a duplicate",
-        "false completion": "claimed done under the guard that were not exactly once",
-        "harm": "that the guard harmed",
-    }
-)
-
-
-def failings(cell: Cell, draws: Draws, harmed: Collection[Cell]) -> list[Failing]:
-    """Return what should stop a merge in one cell of a judged arm.
-
-    A send that itself ran twice is no failing: no client can prevent it. What a model claims, and
-    how its draws differ, is its own; of the scripted agents it is the guard's doing.
-    """
-    is_ours = is_scripted(cell.agent)
-    found: dict[Failing, bool] = {
-        "duplicate": any(is_duplicate(draw) and draw.resent for draw in draws.values()),
-        "false completion": is_ours and any(d.is_false_completion for d in draws.values()),
-        "harm": is_ours and cell in harmed,
-    }
-    return [name for name, is_so in found.items() if is_so]
-
-
-def blocks(census: Census, subjects: Iterable[str], harms: Iterable[Change]) -> list[str]:
-    """Say what should stop a merge, in how many cells."""
-    harmed = frozenset(change.cell for change in harms)
-    counts = Counter(
-        failing
-        for subject in subjects
-        for cell, draws in census.arm(subject)
-        for failing in failings(cell, draws, harmed)
-    )
-    return [
-        f"{counts[name]} cell{'s' if counts[name] > 1 else ''} {text}"
-        for name, text in _FAILINGS.items()
-        if counts[name]
-    ]
 
 
 def doubts(census: Census, frame: Frame) -> list[str]:

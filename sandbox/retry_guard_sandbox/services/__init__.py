@@ -7,7 +7,7 @@ from retry_guard_sandbox.services._alike import Alike, normal
 from retry_guard_sandbox.services._billing import Billing
 from retry_guard_sandbox.services._database import Database
 from retry_guard_sandbox.services._deploy import Deploy
-from retry_guard_sandbox.services._execution import Delivery
+from retry_guard_sandbox.services._execution import OTHERS, Delivery
 from retry_guard_sandbox.services._facts import HONEST, RETENTION, Facts
 from retry_guard_sandbox.services._field import Field
 from retry_guard_sandbox.services._mail import Mail
@@ -27,6 +27,7 @@ TOOLS: Mapping[str, Tool] = MappingProxyType(
 __all__ = [
     "HONEST",
     "KEY",
+    "OTHERS",
     "RETENTION",
     "SEARCH_LAG",
     "SERVICES",

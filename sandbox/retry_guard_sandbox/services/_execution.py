@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 from retry_guard_sandbox.world._http import Request, Response
 
+OTHERS = 0
+"""In place of a send: the request came from another client, so its effects are not of this one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Delivery:

@@ -16,7 +16,8 @@ _FEED_LAG = 20.0
 _ACCOUNT = Field(description="Name of the account that acts.")
 _CREATE_POST = Tool(
     name="create_post",
-    description="Publish a post. list_posts shows it 20 seconds later.",
+    description="Publish a post on an account, on which others post too. list_posts shows it 20 "
+    "seconds later.",
     fields={"account": _ACCOUNT, "text": Field(description="What it says.", alike="text")},
     look=Look(tool="list_posts", arguments={"account": "account"}),
     lag=_FEED_LAG,

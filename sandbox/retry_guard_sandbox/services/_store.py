@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from retry_guard_sandbox.services._execution import Execution
+from retry_guard_sandbox.services._execution import OTHERS, Execution
 from retry_guard_sandbox.services._facts import Facts
 from retry_guard_sandbox.services._tool import Tool
 from retry_guard_sandbox.world._effects import Effect, Effects
@@ -73,6 +73,8 @@ class Store:
         return sorted(shown, key=_created) if len(tools) > 1 else shown
 
     def _record(self, execution: Execution, part: Json, name: str, item: Json) -> None:
+        if execution.delivery.send == OTHERS:
+            return
         tool = self._tools[execution.request.tool]
         self._effects.add(
             Effect(

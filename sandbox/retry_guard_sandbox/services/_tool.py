@@ -1,6 +1,5 @@
 """What a service says of its tools: the part that a model sees."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
@@ -99,7 +98,7 @@ class Tool:
 
     def action(self, arguments: Json) -> str:
         """Return the name of the logical action: equal for every attempt, however spelled."""
-        return f"{self.name}{json.dumps(self.normal(arguments), sort_keys=True)}"
+        return f"{self.name}{sorted(self.normal(arguments).items())}"
 
     def same(self, one: Json, other: Json) -> bool:
         """Whether two calls ask for the same."""

@@ -75,13 +75,19 @@ class Board:
 
 
 class _Joined:
-    """A session that another process serves."""
+    """A session that another process serves. Leaving the `with` statement leaves it."""
 
     def __init__(self, connection: socket.socket, token: str) -> None:
-        self._file = connection.makefile("rwb")
-        self._lock, self._asked = Lock(), 0
+        self._file, self._lock = connection.makefile("rwb"), Lock()
         self._file.write(token.encode() + b"\n")
         self.offers = tuple(map(_offer, self._answer("tools/list", {})["tools"]))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(OSError):
+            self._file.close()
 
     def call(self, tool: str, arguments: Json) -> Reply:
         """Call a tool there."""
@@ -114,8 +120,9 @@ def join(address: str, token: str) -> _Joined:
     """
     host, _, port = address.rpartition(":")
     try:
-        connection = socket.create_connection((host, int(port)), timeout=10)
-        connection.settimeout(None)
-        return _Joined(connection, token)
+        with socket.create_connection((host, int(port)), timeout=10) as connection:
+            connection.settimeout(None)
+            # The connection lives as long as the file that is made of it.
+            return _Joined(connection, token)
     except (OSError, ValueError, OverflowError) as error:
         raise HostGoneError(f"no episode is served at {address}: {error}") from error

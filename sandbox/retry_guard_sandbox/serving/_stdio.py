@@ -23,11 +23,12 @@ def serve(
     incoming: BinaryIO,
     outgoing: BinaryIO,
     *,
-    after: Callable[[], None] = lambda: None,
+    settle: Callable[[], None] = lambda: None,
 ) -> None:
     """Answer until the input ends, or nobody reads the answers.
 
-    `after` is called after each answer. What is wrong with a message is said to whoever sent it.
+    What is wrong with a message is said to whoever sent it. `settle` is called before each answer
+    is given.
     """
     protocol = Protocol(host)
     for line in incoming:
@@ -36,12 +37,12 @@ def serve(
         answered = _answered(protocol, line)
         if answered is None:
             continue
+        settle()
         try:
             outgoing.write(encoded(answered))
             outgoing.flush()
         except ConnectionError:
             return
-        after()
 
 
 def _answered(protocol: Protocol, line: bytes) -> Json | None:

@@ -7,7 +7,7 @@ arrives meets the key store like any other.
 from collections import defaultdict
 from collections.abc import Mapping
 
-from retry_guard_sandbox.services import Service, Tool
+from retry_guard_sandbox.services import OTHERS, Delivery, Service, Tool
 from retry_guard_sandbox.world._clock import VirtualClock
 from retry_guard_sandbox.world._exchange import Exchange
 from retry_guard_sandbox.world._fates import FateOf
@@ -52,6 +52,10 @@ class Network:
                 return exchange.end
             case error:
                 raise error
+
+    def others(self, request: Request) -> None:
+        """Have another client's request executed now, which is no effect of this one."""
+        self._service.execute(request, Delivery(OTHERS), self._clock.time)
 
     def fence(self, tool: str, arguments: Json) -> None:
         """Stop what is in flight or runs for a logical action: it will have no effect."""
