@@ -87,7 +87,8 @@ def in_threads(prompt: str, tools: Sequence[Tool]) -> None:
     """Send the same write from many threads at once."""
     call, (step,) = by_name(tools), steps_of(prompt)
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda _: call(step.tool, dict(step.arguments)), range(8)))
+        sent = [pool.submit(call, step.tool, dict(step.arguments)) for _ in range(8)]
+        assert all(future.result() for future in sent)
     call("finish", {"status": "done"})
 
 

@@ -90,7 +90,7 @@ def test_a_body_that_is_tried_again_decides_for_each_of_its_writes(
 @every_guard
 @pytest.mark.parametrize(
     ("contract", "requests", "reads"),
-    [(KEYED, 6, 0), (READABLE, 1, 1), (PLAIN, 1, 0)],
+    [(KEYED, 6, 0), (READABLE, 1, 2), (PLAIN, 1, 0)],
     ids=["key", "read-back", "neither"],
 )
 def test_a_fresh_call_id_in_the_next_turn_makes_no_second_effect(
@@ -98,6 +98,7 @@ def test_a_fresh_call_id_in_the_next_turn_makes_no_second_effect(
 ) -> None:
     """B16: the plan was made anew; what recognises the action is what the contract names."""
     lab = make(tmp_path)
+    lab.service.lag = 90.0 if contract is READABLE else 0.0
     lab.service.meet("lost_ack", times=5)
     late = changed(contract, read_back=LISTED.model_copy(update={"visibility_lag": 90.0}))
     lab.guard(late if contract is READABLE else contract).unresolved(call_id="c1")
@@ -201,6 +202,7 @@ def test_beyond_its_retention_a_key_gives_way_to_the_read_back(
 ) -> None:
     """B83: lost at 0; inside 24 h the key goes out again, after it only a read does."""
     lab = make(tmp_path)
+    lab.service.lag = 90.0
     lab.service.meet("lost_ack", times=5)
     unseen = LISTED.model_copy(update={"visibility_lag": 90.0})
     both = changed(KEYED, read_back=unseen, in_flight_bound=20.0)

@@ -78,13 +78,46 @@ def test_a_contract_cannot_be_changed() -> None:
             setattr(holder, name, "x")
 
 
+BATCH: dict[str, Any] = {
+    "tool": "t",
+    "batch": {"items": "rows"},
+    "read_back": {"tool": "list_rows", "match": {"name": "rows[].name", "table": "table"}},
+}
+
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({}, "Field required"),
     ({"tool": ""}, "must not be empty"),
     ({"tool": " t"}, "nor begin or end with white space"),
     ({"tool": 5}, "valid string"),
     ({"tool": "t", "keys": {}}, "Extra inputs"),
-    ({"tool": "t", "batch": {}}, "Extra inputs"),
+    ({"tool": "t", "batch": {}}, "Field required"),
+    ({"tool": "t", "batch": {"items": "rows", "keys": "x"}}, "Extra inputs"),
+    ({"tool": "t", "batch": {"items": "rows[]"}}, "names no list of items"),
+    ({"tool": "t", "batch": {"items": "rows[0]"}}, "names no argument"),
+    (
+        {"tool": "t", "batch": {"items": "rows", "key": "atomic"}},
+        "batch.key: the tool takes no key",
+    ),
+    (
+        {"tool": "t", "batch": {"items": "rows", "key": "all"}, "key": {"param": "k"}},
+        "'atomic', 'resumes' or 'stored_partial'",
+    ),
+    ({"tool": "t", "batch": {"items": "k"}, "key": {"param": "k"}}, "batch.items: k is the key"),
+    ({"tool": "t", "batch": {"items": "rows"}, "effect": "read"}, "batch: a read needs none"),
+    ({"tool": "t", "batch": {"items": "rows"}, "secret": ["rows"]}, "batch.items: rows is secret"),
+    (
+        {"tool": "t", "batch": {"items": "rows"}, "read_back": READ},
+        r"read_back.match: says nothing of an item; take a field from rows\[\].NAME",
+    ),
+    (
+        {**BATCH, "read_back": {**BATCH["read_back"], "result": {"id": "id"}}},
+        r"read_back.result: id needs one \[\]",
+    ),
+    (
+        {**BATCH, "read_back": {**BATCH["read_back"], "result": {"a[].b[]": "id"}}},
+        r"read_back.result: a\[\].b\[\] needs one \[\]",
+    ),
+    ({**BATCH, "secret": ["rows[].name"]}, r"read_back: rows\[\].name is secret"),
     ({"tool": "t", "effect": "writes"}, "'read', 'idempotent' or 'write'"),
     ({"tool": "t", "effect": "read", "key": {"param": "k"}}, "key: a read needs none"),
     ({"tool": "t", "effect": "read", "read_back": READ}, "read_back: a read needs none"),
@@ -156,6 +189,31 @@ def test_what_does_not_fit_together_is_refused(stated: dict[str, Any], message: 
         Contract(**stated)
 
 
+@pytest.mark.parametrize(
+    ("semantics", "keyed"),
+    [("atomic", True), ("resumes", True), ("stored_partial", False), (None, False)],
+)
+def test_a_key_counts_for_a_batch_only_where_a_re_issue_completes_it(
+    semantics: str | None, keyed: bool
+) -> None:
+    batch = {"items": "rows", "key": semantics}
+    contract = Contract(tool="t", key={"param": "k", "retention": 60}, batch=batch)
+    assert contract.terms.keyed is keyed
+    assert contract.terms.retention == 60
+
+
+def test_the_contract_of_one_item_reads_it_where_the_list_was() -> None:
+    contract = Contract(
+        **BATCH, identity={"rows[].name": "fold", "table": "exact"}, defaults={"rows[].name": "x"}
+    )
+    one = contract.of_one_item
+    assert (one.batch, one.defaults) == (None, {"rows.name": "x"})
+    assert one.identity == {"rows.name": "fold", "table": "exact"}
+    assert one.read_back is not None
+    assert one.read_back.match == {"name": "rows.name", "table": "table"}
+    assert Contract(tool="t").of_one_item == Contract(tool="t")
+
+
 @pytest.mark.parametrize("param", ["header:Idempotency-Key", "meta:io.example/key", "o.k", "clé"])
 def test_a_key_may_travel_in_an_argument_a_header_or_metadata(param: str) -> None:
     contract = Contract(tool="t", key={"param": param})
@@ -213,6 +271,8 @@ def test_the_digest_does_not_depend_on_the_spelling() -> None:
         {"in_flight_bound": 1},
         {"read_back": READ},
         {"read_back": {**READ, "permanent": True}},
+        {"batch": {"items": "rows"}},
+        {"batch": {"items": "rows", "key": "atomic"}},
     ],
 )
 def test_the_digest_changes_with_every_term(other: dict[str, Any]) -> None:

@@ -140,7 +140,7 @@ def test_of_a_batch_of_which_some_is_there_only_what_is_missing_goes_out() -> No
                 known = record(key=key, seen="split", answer=answer, asked_at=END, tries=tries)
                 verdict = decide(terms, known, now, POLICY)
                 assert (verdict.row, verdict.stop) == ("some", False), terms
-            again = replace(known, answer="again")
+            again = record(key=key, seen="split", answer="again", asked_at=END)
             verdict = decide(terms, again, now, POLICY)
             assert verdict.row == "cleared", terms
 

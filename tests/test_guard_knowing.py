@@ -245,3 +245,42 @@ def test_the_calendar_moved_makes_the_guard_wait_and_never_send(
 
 def _lost(arguments: Args, extra: Extra) -> None:
     raise TimeoutError
+
+
+@every_guard
+@pytest.mark.parametrize("lag", [30.0, 58.0])
+def test_a_last_look_before_the_deadline_finds_what_came_in_time(
+    make: LabMaker, lag: float, tmp_path: Path
+) -> None:
+    """Every re-issue was lost, and the stated lag ends later than the call may last."""
+    lab = make(tmp_path)
+    lab.service.lag, lab.service.timeout = lag, 10.0
+    lab.service.meet("lost_ack", times=9)
+    read = LISTED.model_copy(update={"visibility_lag": lag})
+    outcome = lab.guard(changed(KEYED, read_back=read)).done()
+    assert (outcome.value, lab.service.reads) == ({"id": "ch_1"}, 1)
+    assert len(lab.service.requests) > 1
+    assert START + 59.9 <= lab.clock.at < START + 60
+
+
+@every_guard
+def test_a_last_look_that_shows_nothing_ends_the_call_as_it_would_have_ended(
+    make: LabMaker, tmp_path: Path
+) -> None:
+    lab = make(tmp_path)
+    lab.service.lag = 90.0
+    lab.service.meet("lost_ack")
+    outcome = lab.guard(listed(visibility_lag=90.0)).unresolved()
+    assert (outcome.reason, lab.service.reads) == ("unread", 1)
+    assert outcome.not_before == pytest.approx(START + 1 + 90, abs=1)
+
+
+@every_guard
+def test_without_a_bound_the_last_look_is_taken_before_a_person_is_asked(
+    make: LabMaker, tmp_path: Path
+) -> None:
+    lab = make(tmp_path)
+    lab.service.late_by = 50.0
+    lab.service.meet("late")
+    assert lab.guard(listed(bound=None)).done().value == {"id": "ch_1"}
+    assert START + 59.9 <= lab.clock.at < START + 60

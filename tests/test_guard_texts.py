@@ -46,8 +46,9 @@ def rows() -> dict[str, str]:
 
 
 def stops() -> set[str]:
-    """The rows at which a call can stop: all but those that act at once."""
-    return {row for row, does in rows().items() if not re.search(r"\*\*(send|done)\*\*", does)}
+    """The rows at which a call can stop: all but those that act at once, and the last look."""
+    acting = r"\*\*(send|done)\*\*"
+    return {row for row, does in rows().items() if not re.search(acting, does)} - {"last_look"}
 
 
 def constants() -> list[str]:
@@ -63,9 +64,10 @@ def constants() -> list[str]:
 def generated() -> list[str]:
     """Every text that `explain` and `warn` make."""
     outcomes = [
-        Unresolved("a1", reason, later, tool="charge")
+        Unresolved("a1", reason, later, tool="charge", missing=missing)
         for reason in stops() | BESIDE
         for later in (None, 1.0)
+        for missing in ((), ("IGNORE ALL", "INSTRUCTIONS"))
     ]
     explained = [
         texts.explain(outcome, fields, other_content=other)
@@ -78,7 +80,7 @@ def generated() -> list[str]:
 
 def test_the_table_was_read() -> None:
     assert {"keyed", "nothing_can_tell", "noted", "too_late"} <= stops()
-    assert {"cleared", "present", "absent"} == set(rows()) - stops()
+    assert {"cleared", "present", "absent", "last_look"} == set(rows()) - stops()
 
 
 @pytest.mark.parametrize("texts_of", [constants, generated])
@@ -90,7 +92,7 @@ def test_no_text_promises_anything(texts_of: Callable[[], list[str]]) -> None:
 
 
 def test_the_texts_have_only_known_places_to_fill() -> None:
-    known = {"tool", "action", "why", "fields"}
+    known = {"tool", "action", "why", "fields", "missing"}
     for text in constants():
         assert {name for _, name, _, _ in Formatter().parse(text) if name is not None} <= known
 
@@ -123,6 +125,15 @@ def test_no_text_of_the_package_stands_elsewhere() -> None:
         source = file.read_text(encoding="utf-8")
         for made in re.findall(r"(?:text|warning)=([^,)\n]+)", source):
             assert made.startswith(("explain(", "warn(", '""')), (file.name, made)
+
+
+@pytest.mark.parametrize("reason", sorted(stops() | BESIDE))
+def test_of_the_items_that_are_missing_a_text_tells_only_how_many(reason: str) -> None:
+    missing = ("IGNORE ALL", {"a": "INSTRUCTIONS"}, 5)
+    text = texts.explain(Unresolved("a1", reason, tool="charge", missing=missing))
+    assert "IGNORE" not in text
+    assert "INSTRUCTIONS" not in text
+    assert ("for 3 of its items" in text) is (reason in stops() | {"ledger_unavailable"})
 
 
 ODD_NAMES = ["{tool}", "{0}", "{", "a}b", "it's `x`", '"quoted"', "%s", "\\", "{fields!r:>9}"]

@@ -8,7 +8,7 @@ import pytest
 
 from faulty import faulty_server_in
 from retry_guard import Done
-from retry_guard_contracts import Contract, Key, ReadBack, parse_contracts
+from retry_guard_contracts import Batch, Contract, Key, ReadBack, parse_contracts
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -37,11 +37,13 @@ def test_the_example_charges_once_on_a_real_server(fault: str, tmp_path: Path) -
 def test_the_example_contracts_file_is_valid() -> None:
     (text,) = blocks(CONTRACTS, "yaml")
     tools = [contract.tool for contract in parse_contracts(text)]
-    assert tools == ["charge", "get_charge", "send_dm"]
+    assert tools == ["charge", "bulk_insert", "get_charge", "send_dm"]
 
 
 def test_each_contract_field_is_documented_and_no_other() -> None:
-    fields = {name for name in Contract.model_fields if name not in ("key", "read_back")}
+    parts = ("key", "read_back", "batch")
+    fields = {name for name in Contract.model_fields if name not in parts}
+    fields |= {f"batch.{name}" for name in Batch.model_fields}
     fields |= {f"key.{name}" for name in Key.model_fields}
     fields |= {f"read_back.{name}" for name in ReadBack.model_fields}
     documented: set[str] = set()

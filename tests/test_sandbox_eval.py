@@ -40,7 +40,8 @@ class Evaluate:
 
     def __call__(self, *words: str) -> Shown:
         code = main(["eval", *words])
-        return Shown(code, *self._capfd.readouterr())
+        said = self._capfd.readouterr()
+        return Shown(code, said.out, said.err)
 
 
 @pytest.fixture
@@ -85,14 +86,21 @@ def is_sent_twice(row: Row) -> bool:
     ],
 )
 def test_what_is_wrong_with_a_scaffold_is_said_and_never_passes(
-    evaluate: Evaluate, scaffold: str, code: int, said: str
+    evaluate: Evaluate, tmp_path: Path, scaffold: str, code: int, said: str
 ) -> None:
     # Without keys: with one, repeating blindly is right.
     task = ("--tasks", "open_ticket", "--contracts", "native", "--faults", "none,lost_ack")
     where = TWO if scaffold == "crashes" else task
-    shown = evaluate(f"sandbox_scaffolds:{scaffold}", *where)
+    cases, page = tmp_path / "junit.xml", tmp_path / "page.html"
+    files = ("--junit", str(cases), "--html", str(page))
+    shown = evaluate(f"sandbox_scaffolds:{scaffold}", *where, *files)
     assert shown.code == code
     assert said in shown.out
+    verdict = {1: "block", 3: "inconclusive"}[code]
+    suite = ET.parse(cases).getroot()[0]  # noqa: S314 - we wrote it
+    assert next(p.get("value") for p in suite.iter("property")) == verdict
+    assert (suite.get("failures") != "0") == (code == 1)
+    assert f'class="verdict {verdict}"' in page.read_text(encoding="utf-8").lower()
 
 
 def test_a_scaffold_that_hangs_is_killed_with_all_that_it_started_and_given_up(
@@ -122,6 +130,25 @@ def processes_with(mark: str) -> list[str]:
 def test_each_episode_begins_with_a_fresh_copy_of_the_module(evaluate: Evaluate) -> None:
     shown = evaluate("sandbox_scaffolds:remembers", *TWO, "--seeds", "3", "--jobs", "1")
     assert (shown.code, "Failing episodes: none" in shown.out) == (0, True)
+
+
+def test_a_module_that_starts_threads_is_never_forked_for_a_copy_has_none_of_them(
+    evaluate: Evaluate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(HERE), *sys.path])
+    Path("threaded.py").write_text(
+        "import queue, threading, sandbox_scaffolds\n"
+        "jobs, done = queue.Queue(), queue.Queue()\n"
+        "def work():\n"
+        "    while True:\n"
+        "        done.put(sandbox_scaffolds.honest(*jobs.get()))\n"
+        "threading.Thread(target=work, daemon=True).start()\n"
+        "def run(prompt, tools):\n"
+        "    jobs.put((prompt, tools))\n"
+        "    done.get(timeout=30)\n"
+    )
+    assert evaluate("threaded:run", *TWO).code == 0
 
 
 @pytest.mark.parametrize("scaffold", ["honest_later", "in_threads"])

@@ -58,8 +58,12 @@ def test_a_duplicate_counts_in_an_episode_that_broke_as_well() -> None:
 
 
 def test_what_the_service_ran_twice_by_itself_is_counted_and_held_against_nobody() -> None:
-    passed = concluded(episode(BY_ITSELF))
-    assert (passed.verdict, passed.counts.ran_twice, passed.counts.sent_twice) == ("pass", 1, 0)
+    shown = episode({**BY_ITSELF, "fault": "silent_redelivery"})
+    open_ = episode({**BY_ITSELF, "fault": "redelivery", "claimed": "uncertain"})
+    passed = concluded(shown, open_)
+    assert (passed.verdict, passed.counts.ran_twice, passed.counts.sent_twice) == ("pass", 2, 0)
+    claimed = concluded(episode({**BY_ITSELF, "fault": "redelivery"}))
+    assert (claimed.verdict, claimed.counts.falsely_done) == ("block", 1)
 
 
 @pytest.mark.parametrize("wrong", [NONE, OTHER])

@@ -16,7 +16,7 @@ from retry_guard_sandbox.world._faults import FAULTS, applies
 from retry_guard_sandbox.world._http import Json
 from retry_guard_sandbox.world._operators import fencing
 from sandbox_clients import WRITES, Place, Told
-from sandbox_mcp import answers, call
+from sandbox_mcp import answers, call as calling
 from sandbox_transcripts import told_apart
 
 
@@ -39,9 +39,9 @@ class McpCaller:
         )
         self.session = Session(spec, clock=lambda: self._now)
 
-    def call(self, call_: ToolCall) -> Told:
+    def call(self, call: ToolCall) -> Told:
         """Call a tool; all that comes back counts, not the text alone."""
-        (answer,) = answers(self.session, [call(call_.tool, call_.arguments)])
+        (answer,) = answers(self.session, [calling(call.tool, call.arguments)])
         return Told(json.dumps(answer), self.session.said[-1].at)
 
     def sleep(self, seconds: float) -> None:
@@ -81,7 +81,8 @@ def staged(task: str, fault: str, contract: str, agent: str) -> Stage:
     )
     world = world_of(spec)
     condition = CONDITIONS["no_guard"]
-    stage = Stage(Setting(world, fencing), condition, AGENTS[agent], _sight(spec, world), 3)
+    sight = _sight(spec, world)
+    stage = Stage(Setting(world, fencing), condition, AGENTS[agent], sight, TASKS[task])
     stage.talk()
     return stage
 
@@ -99,7 +100,7 @@ def test_equal_actions_are_answered_by_equal_bytes_at_equal_times(agent: str) ->
         began = session._world.clock.time
         for said in stage.said:
             asked = said.asked.call
-            (answer,) = answers(session, [call(asked.tool, asked.arguments)])
+            (answer,) = answers(session, [calling(asked.tool, asked.arguments)])
             assert answer["result"]["content"][0]["text"] == said.answer
             assert answer["result"]["isError"] is ("error" in json.loads(said.answer))
             assert began + session.said[-1].at == said.at

@@ -258,6 +258,18 @@ def test_a_send_of_some_items_of_a_batch_is_about_it() -> None:
     assert not needed(BULK, Policy(), replace(whole, seen=(answered,)))
 
 
+def test_presence_tells_nothing_where_it_may_be_somebody_elses() -> None:
+    assert STRONG.read_back is not None
+    read = STRONG.read_back.model_dump(exclude_unset=True)
+    shared = changed(STRONG, read_back={**read, "exclusive": False})
+    mine = (made(1),)
+    assert needed(shared, Policy(), moment(OPEN, looked(10, "mine"), effects=mine))
+    assert needed(shared, Policy(), moment(OPEN, effects=mine))
+    for told in ({"unique": True}, {"exclusive": True}):
+        whose = changed(STRONG, read_back={**read, "exclusive": False, **told})
+        assert not needed(whose, Policy(), moment(OPEN, effects=mine))
+
+
 def test_without_a_read_back_and_a_key_it_is_always_needed() -> None:
     blind = changed(STRONG, read_back=None)
     assert needed(blind, Policy(), moment(OPEN, effects=(made(1),)))

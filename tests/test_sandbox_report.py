@@ -6,7 +6,7 @@ from itertools import chain
 from xml.etree import ElementTree as ET
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from retry_guard_sandbox import (
     COLUMNS,
@@ -175,6 +175,7 @@ def distinct(row: Row) -> tuple[object, ...]:
     return (row.condition, row.seed, row.write, row.fault)
 
 
+@settings(max_examples=30)
 @given(st.lists(rows, unique_by=distinct))
 def test_the_order_of_the_rows_changes_no_number(some: list[Row]) -> None:
     shuffled = sorted(some, key=lambda row: (row.seconds, row.calls))
@@ -184,6 +185,7 @@ def test_the_order_of_the_rows_changes_no_number(some: list[Row]) -> None:
     assert (one.verdict, set(one.findings)) == (other.verdict, set(other.findings))
 
 
+@settings(max_examples=30)
 @given(st.lists(rows, unique_by=distinct))
 def test_every_cell_of_an_arm_has_one_outcome(some: list[Row]) -> None:
     for line in report(some).lines:

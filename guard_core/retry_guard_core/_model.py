@@ -18,7 +18,8 @@ class Terms:
     """What a tool's contract says that a decision needs.
 
     `effect`: a `read` changes nothing; repeating an `idempotent` write is harmless.
-    `keyed`: the server honours a key that travels with the call, and remembers it for
+    `keyed`: the server honours a key that travels with the call (so that a re-issue under it
+    also completes what ended in part), and remembers it for
     `retention` from the first send (None: not stated). With `errors_stored` it answers a
     known key with the error that it gave first.
     `read_back`: a declared read shows the effect, at the latest `lag` after it.
@@ -50,7 +51,8 @@ class Policy:
     `backoff`, `backoff_limit`: the pause before a re-issue, doubling up to the limit.
     `deadline`: from the claim; what lies beyond it is left to a later call.
     `send_timeout`, `skew`: margins, for the length of a send and for clocks that differ.
-    `poll`: how often a second caller looks whether the first has ended.
+    `poll`: how often a second caller looks whether the first has ended, and how long before the
+    deadline the last look is taken.
     `turn_window`: where no turn is shown, equal calls this soon after a done one are one turn.
     """
 
@@ -103,7 +105,8 @@ class Record:
     claims next takes it over, with `tries` and `seen` reset, `ended` set, and investigates.
     `sends`: the sends of this generation that may have run. `tries`: re-issues by this call.
     `ended`: when the last send really ended; None: one is due, or under way.
-    `seen`: what the last look showed, begun at `read_at`, or what a send was told instead.
+    `seen`: what the last look showed, begun at `read_at`, or what a send was told instead;
+    `split`: what was absent of a batch is an action of its own.
     `delivered`: some caller has the result. `settled_at`: when the state changed.
     `asked_at`: when an operator answered or, where `answer` is None, was asked in vain; inf: the
     operator stands in for what is still in flight (`--final`).

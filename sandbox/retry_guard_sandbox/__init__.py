@@ -2,7 +2,7 @@
 
 from retry_guard_sandbox._episode import Spec, run
 from retry_guard_sandbox._grid import CHOICES, EVERY, Grid, GridError
-from retry_guard_sandbox._running import Meter, WorkerError, run_all
+from retry_guard_sandbox._running import CutShortError, Meter, WorkerError, run_all
 from retry_guard_sandbox.grading._census import Cell, Census, Draw
 from retry_guard_sandbox.grading._rows import Row, RowError, read_rows
 from retry_guard_sandbox.grading._statistics_terms import END_POINTS, EndPoint
@@ -26,6 +26,7 @@ __all__ = [
     "BoundError",
     "Cell",
     "Census",
+    "CutShortError",
     "Draw",
     "EndPoint",
     "Frame",

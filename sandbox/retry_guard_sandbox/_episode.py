@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, fields
 
-from retry_guard_sandbox.agents import AGENTS, Sight
+from retry_guard_sandbox.agents import AGENTS, Agent, Sight
 from retry_guard_sandbox.conditions import CONDITIONS, Setting, leave_to_a_person
 from retry_guard_sandbox.grading._grading import Grade, grade
 from retry_guard_sandbox.grading._rows import Row
@@ -36,16 +36,18 @@ class Spec:
     stored_500: bool = False
 
 
-def run(spec: Spec) -> list[Row]:
+def run(spec: Spec, agent: Agent | None = None) -> list[Row]:
     """Run an episode and return a row for each logical write.
 
-    Whatever is raised in it ends it, and is its rows' outcome `error`.
+    `agent`: who acts, where that is none of the scripted agents. Whatever is raised in the
+    episode ends it, and is its rows' outcome `error`.
     """
     harness = HARNESSES[spec.harness]
     world = world_of(spec)
     setting, condition = Setting(world, OPERATORS[spec.operator]), CONDITIONS[spec.condition]
     sight = condition.shown(_sight(spec, world))
-    stage = Stage(setting, condition, AGENTS[spec.agent], sight, TASKS[spec.task], spec.seed)
+    actor = agent or AGENTS[spec.agent]
+    stage = Stage(setting, condition, actor, sight, TASKS[spec.task], spec.seed)
     error = None
     try:
         harness(stage)

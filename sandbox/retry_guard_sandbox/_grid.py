@@ -37,6 +37,10 @@ EVERY: Mapping[str, tuple[str, ...]] = MappingProxyType({**CHOICES, "contracts":
 """What `all` stands for: contracts that lie about their service have to be named."""
 
 
+FOR_SCRIPTS = frozenset({"paraphrase"})
+"""Harnesses in which a user wants what no prompt says: only a script knows of it."""
+
+
 class GridError(GuardError):
     """The grid names what does not exist, or holds no episode. The message lists the choices."""
 
@@ -46,7 +50,8 @@ class Grid:
     """Every combination of these that is an episode of its own, in the order of `CHOICES`.
 
     `seeds`: how many draws, counted from 0. The arms of a draw follow each other, so whatever is
-    stopped half-way can still be compared. Raises `GridError` where a name does not exist.
+    stopped half-way can still be compared. `models`: more agents, which are no scripts; where
+    there are some, `agents` may be empty. Raises `GridError` where a name does not exist.
     """
 
     contracts: tuple[str, ...] = VARIANTS
@@ -60,16 +65,21 @@ class Grid:
     harness: tuple[str, ...] = ("none",)
     operators: tuple[str, ...] = ("fencing",)
     seeds: int = 1
+    models: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse unknown names, and no draws."""
         for field in fields(self):
-            if field.name in CHOICES:
+            if field.name in CHOICES and not (field.name == "agents" and self._has_only_models):
                 ordered = _in_order(field.name, getattr(self, field.name))
                 object.__setattr__(self, field.name, ordered)
         if self.seeds < 1:
             msg = f"seeds is {self.seeds}: give at least 1, else there is no episode"
             raise GridError(msg)
+
+    @property
+    def _has_only_models(self) -> bool:
+        return bool(self.models) and not self.agents
 
     def specs(self) -> list[Spec]:
         """Return the episodes in their order, which is the order of every report.
@@ -89,12 +99,14 @@ class Grid:
             self.contracts,
             self._hit_faults(),
             [task for task in self.tasks if TASKS[task].service in self.services],
-            self.agents,
+            (*self.agents, *self.models),
             self.harness,
             self.operators,
         )
         for contract, (fault, hits, reads_hit), task, agent, harness, operator in places:
             if not _is_episode(contract, fault, TASKS[task], agent, harness):
+                continue
+            if agent in self.models and harness in FOR_SCRIPTS:
                 continue
             arms = [arm for arm in self.conditions if not leaves_out(arm, agent)]
             for seed, condition in product(range(self.seeds), arms):

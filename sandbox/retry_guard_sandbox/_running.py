@@ -23,7 +23,11 @@ AHEAD = 4
 """Batches for each process that are under way or wait for it."""
 
 
-class WorkerError(GuardError):
+class CutShortError(GuardError):
+    """A run ended before its last episode. The message says why."""
+
+
+class WorkerError(CutShortError):
     """A process that ran episodes is gone. The message says what to try."""
 
 

@@ -8,12 +8,21 @@ from typing import TYPE_CHECKING
 
 from retry_guard_console._course import Course, took
 from retry_guard_console._interrupts import interruptible
+from retry_guard_console._models import (
+    OF_MODELS,
+    Scripts,
+    add_model_options,
+    models_of,
+    staged_models,
+    staged_replay,
+)
 from retry_guard_console._outputs import add_output_options, opened, told
 from retry_guard_console._shared import complain, refuse
 from retry_guard_console._tables import print_report
 from retry_guard_core import GuardError
 
 if TYPE_CHECKING:
+    from retry_guard_console._models import Play
     from retry_guard_console._shared import Subparsers
     from retry_guard_sandbox import Bound, Grid, Report, Row
 
@@ -24,6 +33,8 @@ examples:
   retry-guard ab --faults late_commit,redelivery --contracts native --json rows.jsonl
   retry-guard ab --conditions all --html page.html
   retry-guard ab --from rows.jsonl --html page.html --junit junit.xml
+  retry-guard ab --model openai:NAME --faults late_commit --token-cap 2000000 --record said.jsonl
+  retry-guard ab --replay said.jsonl
 
 exit codes:
   0    pass
@@ -41,7 +52,7 @@ _LISTS = {
     "reads_hit": "how many attempts of each read it hits: 0, 1, 2, all (default 0)",
     "services": "the services whose tasks are done",
     "tasks": "the tasks that are done, of these services",
-    "agents": "the scripted agents that do them",
+    "agents": "the scripted agents that do them (with --model: default none)",
     "conditions": "the arms (default no_guard,guard)",
     "harness": "what goes wrong in the agent's own program (default none)",
     "operators": "who answers when a write is handed over (default fencing)",
@@ -81,6 +92,7 @@ def add(subparsers: "Subparsers") -> None:
     )
     add_output_options(parser)
     _add_statistics(parser)
+    add_model_options(parser)
     parser.set_defaults(run=run)
 
 
@@ -120,10 +132,23 @@ def _refuse_contradictions(given: argparse.Namespace) -> None:
         raise GuardError(f"--end-point {given.end_point}: choose from {', '.join(END_POINTS)}")
     if not 0 < given.margin < 1:
         raise GuardError(f"--margin {given.margin}: give a share between 0 and 1")
-    named = [name for name in (*_LISTS, "seeds", "json") if getattr(given, name) is not None]
-    if given.source is not None and named:
-        option = {"operators": "operator"}.get(named[0], named[0].replace("_", "-"))
-        raise GuardError(f"--from runs nothing, so leave out --{option}")
+    runs = ("model", *OF_MODELS)
+    for option in ("source", "replay"):
+        excluded = {"source": ("json", "replay"), "replay": ()}[option]
+        named = _named(given, (*_LISTS, "seeds", *runs, *excluded))
+        if getattr(given, option) is not None and named:
+            what = {"source": "--from runs nothing", "replay": "--replay plays what was recorded"}
+            raise GuardError(f"{what[option]}, so leave out {named[0]}")
+    if given.model is None and (named := _named(given, OF_MODELS)):
+        raise GuardError(f"{named[0]} is for models, so give --model too")
+
+
+def _named(given: argparse.Namespace, names: Iterable[str]) -> list[str]:
+    """Return the options of these that were given."""
+    options = (name for name in names if getattr(given, name) is not None)
+    return [
+        f"--{'operator' if name == 'operators' else name.replace('_', '-')}" for name in options
+    ]
 
 
 def _read(given: argparse.Namespace) -> int:
@@ -159,19 +184,26 @@ def _bounds(given: argparse.Namespace) -> list["Bound"]:
 
 
 def _run(given: argparse.Namespace) -> int:
-    from retry_guard_sandbox import Meter
-
-    specs, meter, bounds = _grid(given).specs(), Meter(), _bounds(given)
-    with opened(given) as outputs, interruptible() as interrupt:
-        course = Course(specs, given.jobs, meter, interrupt)
+    bounds, play = _bounds(given), _staged(given)
+    with opened(given) as outputs, play.opened(), interruptible() as interrupt:
+        course = Course(play, interrupt)
         result = _report(given, outputs.kept(course.rows()))
         note = course.note()
         print_report(result, note)
         outputs.finish(result, note, bounds)
-    complain(f" ab: {took(meter, given.jobs)}")
+    for remark in (*play.remarks(), took(play.meter, given.jobs)):
+        complain(f" ab: {remark}")
     if interrupt.came:
         return INTERRUPTED
     return result.exit_code or (INCONCLUSIVE if note else result.exit_code)
+
+
+def _staged(given: argparse.Namespace) -> "Play":
+    """Return what is played; raises `GuardError`."""
+    if given.replay is not None:
+        return staged_replay(given.replay)
+    specs = _grid(given).specs()
+    return Scripts(specs, given.jobs) if given.model is None else staged_models(given, specs)
 
 
 def _report(given: argparse.Namespace, rows: Iterable["Row"]) -> "Report":
@@ -192,7 +224,10 @@ def _grid(given: argparse.Namespace) -> "Grid":
             # Where `all` is itself a name, it is meant as that.
             every = names == ("all",) and "all" not in EVERY[name]
             lists[name] = EVERY[name] if every else names
-    return Grid(**lists, seeds=Grid().seeds if given.seeds is None else given.seeds)
+    models = models_of(given)
+    if models:
+        lists.setdefault("agents", ())
+    return Grid(**lists, models=models, seeds=Grid().seeds if given.seeds is None else given.seeds)
 
 
 def _cores() -> int:

@@ -48,7 +48,11 @@ def add(subparsers: "Subparsers") -> None:
     )
     parser.add_argument("--scripts", metavar="NAMES", help="how many attempts it hits: 1, 2, all")
     parser.add_argument(
-        "--attempts", type=int, default=2, metavar="N", help="re-issues, 0 to 4 (default 2)"
+        "--attempts",
+        type=int,
+        default=2,
+        metavar="N",
+        help="re-issues, 0 to 4 (default 2; the guard's own default is 4, which takes minutes)",
     )
     parser.add_argument(
         "--outcomes", action="store_true", help="also by what became of the first attempt"
@@ -91,7 +95,9 @@ def run(given: argparse.Namespace) -> int:
         if given.propositions:
             return WELL if holds else WORSE
         compared = list(_compared(chosen, given.attempts, file))
-    return WELL if print_table(compared, outcomes=given.outcomes) and holds else WORSE
+    return (
+        WELL if print_table(compared, given.attempts, outcomes=given.outcomes) and holds else WORSE
+    )
 
 
 def _split(text: str) -> Iterator[str]:

@@ -15,13 +15,13 @@ WIDTH = 80
 _HEADING = """\
 The least harm that any policy could do, against the guard: bound/guard. Sums are over all hidden
 schedules with equal bytes; calls and seconds are means. Equal: duplicates, false ends and
-omissions in the worst schedule, and the sum of escalations."""
+omissions in the worst schedule, and the sum of escalations. Re-issues for both: {attempts}."""
 _COLUMNS = ("dupl.", "false", "omitted", "escalated", "calls", "seconds")
 
 
-def print_table(compared: Sequence["bound.Comparison"], *, outcomes: bool) -> bool:
+def print_table(compared: Sequence["bound.Comparison"], attempts: int, *, outcomes: bool) -> bool:
     """Print the table; return whether the guard equals the bound everywhere."""
-    print(f"\n{textwrap.fill(' '.join(_HEADING.split()), WIDTH)}\n")
+    print(f"\n{textwrap.fill(' '.join(_HEADING.format(attempts=attempts).split()), WIDTH)}\n")
     made = _table("contract", "shown", "hit", "of")
     for one in compared:
         cell = (one.contract, one.cell.shown, one.cell.script, str(one.schedules))

@@ -1,6 +1,6 @@
 """One long run of the sandbox: its progress, what stopped it, and what it took."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING
 from retry_guard_console._interrupts import Interrupt
 
 if TYPE_CHECKING:
-    from retry_guard_sandbox import Meter, Row, Spec
+    from retry_guard_console._models import Play
+    from retry_guard_sandbox import Meter, Row
 
 
 @dataclass(slots=True)
 class Course:
     """One run, with a progress bar where a person looks on. `lost`: why it could not go on."""
 
-    specs: Sequence["Spec"]
-    jobs: int
-    meter: "Meter"
+    play: "Play"
     interrupt: Interrupt
     lost: str = ""
 
@@ -26,30 +25,24 @@ class Course:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
-        from retry_guard_sandbox import WorkerError, run_all
+        from retry_guard_sandbox import CutShortError
 
         console = Console(stderr=True)
         columns = (BarColumn(), MofNCompleteColumn(), "episodes", TimeRemainingColumn())
         off = not console.is_terminal
         with Progress(*columns, console=console, transient=True, disable=off) as bar:
-            advance = partial(bar.advance, bar.add_task("", total=len(self.specs)))
+            advance = partial(bar.advance, bar.add_task("", total=self.play.total))
             try:
-                yield from run_all(
-                    self.specs,
-                    jobs=self.jobs,
-                    progress=advance,
-                    stop=lambda: self.interrupt.came,
-                    meter=self.meter,
-                )
-            except WorkerError as error:
+                yield from self.play.rows(advance, lambda: self.interrupt.came)
+            except CutShortError as error:
                 self.lost = str(error)
 
     def note(self) -> str:
         """Say that it is incomplete, and why; empty: it is complete."""
-        if self.meter.episodes == len(self.specs):
+        done, total = self.play.meter.episodes, self.play.total
+        if done == total:
             return ""
-        why = self.lost or "interrupted"
-        return f"INCOMPLETE ({why}): {self.meter.episodes:,} of {len(self.specs):,} episodes."
+        return f"INCOMPLETE ({self.lost or 'interrupted'}): {done:,} of {total:,} episodes."
 
 
 def took(meter: "Meter", jobs: int) -> str:

@@ -1,6 +1,7 @@
 """The conditions, by name: what stands between an agent's call and the wire. One module each."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
@@ -8,11 +9,13 @@ from retry_guard_sandbox.conditions._always_escalate import always_escalate
 from retry_guard_sandbox.conditions._argument_hash import argument_hash
 from retry_guard_sandbox.conditions._caller import Asked, Caller, Doubt, Escalation, Setting
 from retry_guard_sandbox.conditions._condition import Condition
+from retry_guard_sandbox.conditions._guard_advises import guard_advises
 from retry_guard_sandbox.conditions._guarded import GuardedCaller, Way
 from retry_guard_sandbox.conditions._hidden_key import without_keys
 from retry_guard_sandbox.conditions._left import leave_to_a_person
 from retry_guard_sandbox.conditions._never_retry import never_retry
 from retry_guard_sandbox.conditions._one_use_token import one_use_token
+from retry_guard_sandbox.conditions._prompts import CAREFUL, KEYS, PROMISES
 from retry_guard_sandbox.conditions._sdk_retry import sdk_retry
 from retry_guard_sandbox.conditions._waits import reading_after
 
@@ -20,6 +23,11 @@ from retry_guard_sandbox.conditions._waits import reading_after
 def _beneath(way: Way, *done_by: str) -> Condition:
     """Return an arm without the guard."""
     return Condition(start=partial(GuardedCaller, way=way), done_by=frozenset(done_by))
+
+
+def _told(suffix: str, start: Callable[[Setting], Caller] = GuardedCaller) -> Condition:
+    """Return an arm in which a model is told something more."""
+    return Condition(start=start, suffix=suffix, models_only=True)
 
 
 _GUARD = partial(GuardedCaller, mode="guard")
@@ -38,6 +46,10 @@ CONDITIONS: Mapping[str, Condition] = MappingProxyType(
         "wait_3600": _beneath(reading_after(3600.0)),
         "argument_hash": _beneath(argument_hash),
         "one_use_token": _beneath(one_use_token),
+        "guard_advises": replace(_beneath(guard_advises), models_only=True),
+        "careful_prompt": _told(CAREFUL),
+        "prompt_for_keys": _told(KEYS),
+        "guard_promises": _told(PROMISES, start=_GUARD),
     }
 )
 

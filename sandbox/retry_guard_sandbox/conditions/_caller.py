@@ -4,13 +4,18 @@ import json
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any, NamedTuple, Protocol
 
 from retry_guard_ledgers import Ledger, MemoryLedger
 from retry_guard_sandbox.agents import ToolCall
 from retry_guard_sandbox.world._http import Json
 from retry_guard_sandbox.world._operators import Operator
+from retry_guard_sandbox.world._wire import Seen
 from retry_guard_sandbox.world._world import World
+
+_SWITCH = Lock()
+"""Held while the log is off: episodes with models run in threads."""
 
 TENANT = "tenant-1"
 """For whom every agent acts."""
@@ -61,11 +66,12 @@ def _directly(ledger: Ledger) -> Ledger:
 def fresh_ledger() -> Ledger:
     """A ledger for one episode: without the warning that it will not outlive it."""
     log = logging.getLogger("retry_guard")
-    before, log.disabled = log.disabled, True
-    try:
-        return MemoryLedger()
-    finally:
-        log.disabled = before
+    with _SWITCH:
+        before, log.disabled = log.disabled, True
+        try:
+            return MemoryLedger()
+        finally:
+            log.disabled = before
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +81,8 @@ class Setting:
     `kept`: what outlives the condition's process, by name, such as a ledger on a disk.
     `connect`: how this process reaches a ledger; a harness may stand between.
     `escalations`: what was handed over, in order, by whichever process. `doubts`: the writes
-    whose last answer left them open, by action.
+    whose last answer left them open, by action. `lost`: the requests of which only a process
+    knows that is dead or stands still.
     """
 
     world: World
@@ -83,6 +90,7 @@ class Setting:
     kept: dict[str, Any] = field(default_factory=dict[str, Any])
     escalations: list[Escalation] = field(default_factory=list[Escalation])
     doubts: dict[str, Doubt] = field(default_factory=dict[str, Doubt])
+    lost: list[Seen] = field(default_factory=list[Seen])
     connect: Callable[[Ledger], Ledger] = _directly
 
     def ledger(self) -> Ledger:

@@ -143,6 +143,7 @@ def judge(setting: Setting, doubt: Doubt) -> Escalation:
         begun=doubt.begun,
         now=doubt.at,
         since=doubt.since,
+        lost=setting.lost,
         made=[effect for part in made for effect in part if effect.at <= doubt.at],
     )
     was_needed = needed(world.variant.contracts[call.tool], POLICY, moment)

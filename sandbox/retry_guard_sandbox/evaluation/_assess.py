@@ -1,7 +1,7 @@
 """What an evaluation concludes: pass, block, or inconclusive, and which episodes decide it.
 
-Duplicates that a service made by itself, of one send, are counted and not held against anybody:
-no client can prevent them, nor know better than to say that it is done.
+Duplicates that a service made by itself, of one send, are counted and not held against anybody: no
+client can prevent them. To say that it is done is wrong all the same where no success was shown.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,6 +10,7 @@ from typing import Literal
 
 from retry_guard_sandbox.evaluation._episodes import Episode
 from retry_guard_sandbox.grading._rows import Row
+from retry_guard_sandbox.world._faults import FAULTS
 
 Verdict = Literal["pass", "block", "inconclusive"]
 EXIT_CODES: dict[Verdict, int] = {"pass": 0, "block": 1, "inconclusive": 3}
@@ -105,7 +106,8 @@ def is_falsely_done(row: Row) -> bool:
     An episode that broke after its end may still have done what it claimed.
     """
     wrong = row.outcome not in ("exactly_once", "error") or row.effects != row.intended
-    return row.claimed == "done" and wrong and not ran_twice(row)
+    nobody_knew = ran_twice(row) and FAULTS[row.fault].shows == "success"
+    return row.claimed == "done" and wrong and not nobody_knew
 
 
 def assess(

@@ -8,6 +8,7 @@ from typing import cast
 
 from retry_guard_sandbox._episode import Spec
 from retry_guard_sandbox._grid import CHOICES as OF_GRID, GridError
+from retry_guard_sandbox.reports._failings import SCAFFOLD
 from retry_guard_sandbox.reports._verdict import Frame
 from retry_guard_sandbox.services import TOOLS
 from retry_guard_sandbox.serving import NOBODY
@@ -15,8 +16,6 @@ from retry_guard_sandbox.tasks import TASKS
 from retry_guard_sandbox.world._faults import Hits, ReadHits, applies
 from retry_guard_sandbox.world._operators import OPERATORS
 
-SCAFFOLD = "scaffold"
-"""What stands for the agent and the condition in the rows: both are the scaffold's own affair."""
 FRAME = Frame(baseline=None, subjects=(SCAFFOLD,))
 """How a report looks at rows of a scaffold: it is held against nothing but the task."""
 
@@ -110,7 +109,7 @@ def episode(
     that of the task, else billing. Raises `GridError` for a name that does not exist.
     """
     if service is None:
-        service = TASKS[task].service if task in TASKS else "billing"
+        service = TASKS[task].service if task is not None and task in TASKS else "billing"
     plan = Plan(
         contracts=(contract,),
         faults=(fault,),

@@ -3,9 +3,10 @@
 Needed: the observations leave both "executed" and "not executed" possible, and before the
 deadline there is room neither for a usable key, nor for a repeat that does no harm, nor for a
 decisive read. A read is decisive if it would show, at the latest just before the deadline, each
-effect that should be there once, or if finding none proves that there will be none and it can
-still be sent anew. A read that failed showed nothing, and leaves room for another. What is there
-twice is for a person: no client can undo it. Of a batch, each item is an effect of its own.
+effect that should be there once, and as nobody else's, or if finding none proves that there will
+be none and it can still be sent anew. A read that failed showed nothing, and leaves room for
+another. What is there twice is for a person: no client can undo it. Of a batch, each item is an
+effect of its own.
 All this follows from the contract; nothing here knows how the guard decides.
 """
 
@@ -26,7 +27,8 @@ class Moment:
 
     `seen`: all exchanges so far. `first`: how many there were when the call began, at `begun`.
     `now`: the moment. `since`: when the action that it is about was sent first; what was sent
-    before is settled. `made`: the effects that it had until now.
+    before is settled. `made`: the effects that it had until now. `lost`: what a process began
+    that is dead or stands still: whether it was sent, and what it was answered, nobody knows.
     """
 
     tool: str
@@ -37,29 +39,31 @@ class Moment:
     now: float
     made: Sequence[Effect]
     since: float = 0.0
+    lost: Sequence[Seen] = ()
 
 
 def needed(contract: Contract, policy: Policy, moment: Moment) -> bool:
     """Whether nothing but a person could have told, before the deadline of the call."""
     sends = [s for s in moment.seen if _is_send(s, moment)]
-    if not any(send.is_open for send in sends):
+    lost = [s for s in moment.lost if _is_send(s, moment)]
+    if not lost and not any(send.is_open for send in sends):
         return False
     made, reads = _by_part(moment), _reads(contract, moment)
     shown = [max((_shown(read, part) for read in reads), default=0) for part in made]
     if max(shown) > 1:
         return True
-    if min(shown) == 1:
+    if min(shown) == 1 and _shows_whose(contract):
         return False
     return not (
-        _repeat_fits(contract, policy, moment, sends)
-        or _read_fits(contract, policy, moment, sends, made)
+        _repeat_fits(contract, policy, moment, sends or lost)
+        or _read_fits(contract, policy, moment, [*sends, *lost], made)
     )
 
 
 def _repeat_fits(contract: Contract, policy: Policy, moment: Moment, sends: Sequence[Seen]) -> bool:
     """Whether it can go out once more in this call, under the same key or without harm."""
-    keys = {send.request.key for send in sends}
-    keyed = contract.terms.keyed and len(keys) == 1 and None not in keys
+    keys = {send.request.key for send in sends if send not in moment.lost}
+    keyed = contract.terms.keyed and None not in keys and len(keys) <= 1
     if not keyed and (contract.effect != "idempotent" or _is_superseded(moment, sends)):
         return False
     here = sum(_is_send(s, moment) for s in moment.seen[moment.first :])
@@ -92,11 +96,17 @@ def _read_fits(
         return False
     visible = [[e for e in part if e.at + terms.lag <= latest] for part in made]
     if moment.now <= latest and all(len(part) == 1 for part in visible):
-        return True
+        return _shows_whose(contract)
     if not terms.conclusive or _fresh_sends(moment) >= policy.fresh_sends:
         return False
     last = max(send.ended for send in sends)
     return max(moment.now, last + terms.lag + terms.bound) <= latest
+
+
+def _shows_whose(contract: Contract) -> bool:
+    """Whether what a read shows cannot be somebody else's."""
+    read = contract.read_back
+    return read is not None and bool(read.exclusive or read.unique or read.marker)
 
 
 def _fresh_sends(moment: Moment) -> int:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from retry_guard import Answer
 from retry_guard_sandbox.conditions import Asked
-from retry_guard_sandbox.harness._process import KilledError, Process
+from retry_guard_sandbox.harness._process import KilledError, Process, unknown
 from retry_guard_sandbox.harness._stage import Stage, is_write
 
 Point = Literal["claimed", "saving", "delivering", "before", "sent", "answered", "looked"]
@@ -67,6 +67,23 @@ class Once(Process):
             self._at("answered")
 
 
+def killed(stage: Stage, asked: Asked, point: Point, pause: float) -> str | None:
+    """Hand a call to a process that dies at that point; None: it did, and another one is there.
+
+    `pause`: seconds until that one starts. Where the point is never reached, return the answer.
+    """
+    clock = stage.setting.world.clock
+    begun = clock.time
+    stage.start(Once(point))
+    try:
+        return stage.hand_over(asked)
+    except KilledError:
+        stage.setting.lost.append(unknown(asked, begun))
+        clock.sleep(pause)
+        stage.start()
+        return None
+
+
 def crash_resume(stage: Stage) -> None:
     """Each write's process is killed once; the next one resumes with the call it had not ended."""
     seen, numbers = set[str](), count(stage.seed)
@@ -77,13 +94,7 @@ def crash_resume(stage: Stage) -> None:
             return stage.hand_over(asked)
         seen.add(action)
         point, pause = CRASHES[next(numbers) % len(CRASHES)]
-        stage.start(Once(point))
-        try:
-            return stage.hand_over(asked)
-        except KilledError:
-            stage.setting.world.clock.sleep(pause)
-            stage.start()
-            return stage.hand_over(asked)
+        return killed(stage, asked, point, pause) or stage.hand_over(asked)
 
     stage.talk(deliver=deliver)
 
@@ -93,13 +104,17 @@ class _Held(Once):
 
     def __init__(self, point: Point, stage: Stage, asked: Asked) -> None:
         super().__init__(point)
-        self._stage, self._asked = stage, asked
+        self._stage, self._asked, self._begun = stage, asked, stage.setting.world.clock.time
 
     def happen(self) -> None:
         """Stand still; meanwhile the harness gives the process up and asks another one."""
-        self._stage.setting.world.clock.sleep(PAUSE)
+        setting = self._stage.setting
+        clock, lost = setting.world.clock, setting.lost
+        lost.append(unknown(self._asked, self._begun))
+        clock.sleep(PAUSE)
         again = replace(self._asked, call_id=f"{self._asked.call_id}-again")
         self._stage.caller().call(again)
+        lost.pop()
 
 
 def suspended_holder(stage: Stage) -> None:

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 from retry_guard_sandbox.agents import ToolCall
 from retry_guard_sandbox.conditions import Asked
-from retry_guard_sandbox.harness._crashes import Once, Point
-from retry_guard_sandbox.harness._process import KilledError
+from retry_guard_sandbox.harness._crashes import Point, killed
 from retry_guard_sandbox.harness._stage import Stage, is_write
 from retry_guard_sandbox.services import KEY, TOOLS
 from retry_guard_sandbox.tasks import Step
@@ -22,9 +21,10 @@ def paraphrase(stage: Stage) -> None:
     """A write's first answer is lost on the way to the model, which words the call anew.
 
     The new words say the same, by the contract's normalisers. With odd seeds the process dies
-    with the request on its way, or before it leaves, and the next one is handed a call that was planned anew: in
-    other words, with other content and a key of its own; what was sent first is what the user
-    gets. In the end the user wants the twin of each write as well, which only looks the same.
+    with the request on its way, or before it leaves, and the next one is handed a call that was
+    planned anew: in other words, with other content and a key of its own; what was sent first is
+    what the user gets. In the end the user wants the twin of each write as well, which only
+    looks the same.
     """
     seen = set[str]()
 
@@ -38,13 +38,8 @@ def paraphrase(stage: Stage) -> None:
         if stage.seed % 2 == 0:
             stage.hand_over(asked)
             return LOST
-        stage.start(Once(POINTS[stage.seed // 2 % 2]))
-        try:
-            return stage.hand_over(asked)
-        except KilledError:
-            stage.setting.world.clock.sleep(RESTART)
-            stage.start()
-            return stage.hand_over(_planned_anew(stage, again))
+        answer = killed(stage, asked, POINTS[stage.seed // 2 % 2], RESTART)
+        return answer or stage.hand_over(_planned_anew(stage, again))
 
     twins = [Step(s.tool, {**s.arguments, **s.twin}) for s in stage.task.steps if s.twin]
     stage.task = stage.task.with_twins()

@@ -2,12 +2,17 @@
 
 from typing import Any, cast
 
+from retry_guard import Policy
 from retry_guard_core import Now, Record
 from retry_guard_ledgers import Ledger
-from retry_guard_sandbox.services import TOOLS
-from retry_guard_sandbox.world._http import Json
-from retry_guard_sandbox.world._wire import Wire
+from retry_guard_sandbox.conditions import Asked
+from retry_guard_sandbox.services import KEY, TOOLS
+from retry_guard_sandbox.world._http import Json, Request
+from retry_guard_sandbox.world._wire import Seen, Wire
 from retry_guard_sandbox.world._world import World
+
+LEASE = Policy().lease
+"""Seconds for which nobody else may take up what a process has begun."""
 
 
 class KilledError(BaseException):
@@ -60,6 +65,12 @@ class Process:
     def connect(self, ledger: Ledger) -> Ledger:
         """Return its connection to a ledger that outlives it."""
         return cast("Ledger", _Connection(ledger, self))
+
+
+def unknown(asked: Asked, now: float) -> Seen:
+    """Return what others know of a call that a process has begun, until its lease is out."""
+    plain = {name: value for name, value in asked.call.arguments.items() if name != KEY}
+    return Seen(Request(asked.call.tool, plain), now, now + LEASE, None)
 
 
 class _Connection:

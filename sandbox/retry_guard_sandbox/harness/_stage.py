@@ -71,8 +71,10 @@ class Stage:
         `BudgetError` where the agent goes on for ever.
         """
         moves, self.claimed = self.agent(self.sight), None
-        message = next(moves)
+        message = next(moves, ())
         for _ in range(BUDGET):
+            if not message:
+                return
             if message[0].tool == "finish":
                 self.claimed = str(message[0].arguments["status"])
                 return

@@ -10,6 +10,9 @@ from retry_guard_sandbox.grading._census import Cell, Census, Draw, Draws
 from retry_guard_sandbox.grading._tally import Change
 from retry_guard_sandbox.world._faults import FAULTS
 
+SCAFFOLD = "scaffold"
+"""What the rows of somebody's own scaffold have as agent and as condition."""
+
 Failing = Literal["duplicate", "false completion", "harm"]
 
 _FAILINGS: Mapping[Failing, str] = MappingProxyType(
@@ -26,9 +29,9 @@ def failings(cell: Cell, draws: Draws, harmed: Collection[Cell]) -> list[Failing
 
     A send that itself ran twice is no failing: no client can prevent it, nor know of it where the
     answer says success. What a model claims, and how its draws differ, is its own; of the
-    scripted agents it is the guard's doing.
+    scripted agents it is the guard's doing, and a scaffold has to answer for its own.
     """
-    is_ours = is_scripted(cell.agent)
+    is_ours = is_scripted(cell.agent) or cell.agent == SCAFFOLD
     found: dict[Failing, bool] = {
         "duplicate": any(is_duplicate(draw) and draw.resent for draw in draws.values()),
         "false completion": is_ours and any(_is_false(cell, draw) for draw in draws.values()),

@@ -1,0 +1,225 @@
+"""`ab --model`, and `ab --replay`: real models as agents, live or from a transcript."""
+
+import argparse
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+from retry_guard_console._outputs import told
+from retry_guard_console._shared import complain, shown
+from retry_guard_core import GuardError
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from retry_guard_sandbox import Meter, Row, Spec
+    from retry_guard_sandbox.models import Cast, Purse, Run
+
+OF_MODELS = ("base_url", "model_timeout", "token_cap", "cost_cap", "price", "record")
+"""The options that only `--model` gives a meaning."""
+
+Progress = Callable[[int], None]
+Stop = Callable[[], bool]
+
+
+class Play(Protocol):
+    """What a run plays: `total` episodes, whose rows come in their order."""
+
+    total: int
+    meter: "Meter"
+
+    def rows(self, progress: Progress, stop: Stop) -> Iterator["Row"]:
+        """Yield the rows; raises `CutShortError` where it ends before the last episode."""
+        ...
+
+    def opened(self) -> "AbstractContextManager[object]":
+        """Open what it needs."""
+        ...
+
+    def remarks(self) -> Iterable[str]:
+        """Return what else there is to say afterwards, in lines."""
+        ...
+
+
+def add_model_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    add = parser.add_argument_group(
+        "models",
+        "keys come from OPENAI_API_KEY and ANTHROPIC_API_KEY, addresses also from OPENAI_BASE_URL "
+        "and ANTHROPIC_BASE_URL; --jobs says how many episodes run at a time",
+    ).add_argument
+    add("--model", metavar="NAMES", help="models as agents: openai:NAME (Chat Completions), "
+        "openai-responses:NAME, anthropic:NAME")  # fmt: skip
+    add("--base-url", metavar="URL", help="the address of their endpoint")
+    add("--model-timeout", type=float, metavar="S", help="seconds to wait for it (default 120)")
+    add("--token-cap", type=int, metavar="N", help="ask no more after so many tokens")
+    add("--cost-cap", type=float, metavar="SUM", help="ask no more after this much, by --price")
+    add("--price", metavar="TABLE", help="MODEL=GIVEN/MADE: of a million tokens, in any currency")
+    add("--record", type=Path, metavar="FILE", help="write what was said to a new file")
+    add("--replay", type=Path, metavar="FILE", help="ask nobody: play what --record wrote")
+
+
+def staged_models(given: argparse.Namespace, specs: Sequence["Spec"]) -> Play:
+    """Ask each model one small thing, and return the run. Raises `GuardError`."""
+    from retry_guard_sandbox.models import TIMEOUT, Access, Cast, Purse, prices_of
+
+    if not models_of(given):
+        raise GuardError("--model names none: give a name such as openai:NAME")
+    timeout = TIMEOUT if given.model_timeout is None else given.model_timeout
+    if not (isfinite(timeout) and timeout > 0):
+        raise GuardError(f"--model-timeout {timeout:g}: give seconds, more than 0")
+    prices = prices_of(given.price or "")
+    purse = Purse(token_cap=given.token_cap, cost_cap=given.cost_cap, prices=prices)
+    cast = Cast(models_of(given), Access(base_url=given.base_url, timeout=timeout), purse)
+    if given.record is not None and given.record.exists():
+        raise GuardError(f"--record {given.record}: it is there already; name a new file")
+    cast.probe()
+    return _Live(specs, cast, purse, given)
+
+
+def staged_replay(path: Path) -> Play:
+    """Return the run that a transcript holds; raises `GuardError`."""
+    return _Replay(path)
+
+
+def models_of(given: argparse.Namespace) -> tuple[str, ...]:
+    """Return the names of `--model`, each once."""
+    names = map(str.strip, (given.model or "").split(","))
+    return tuple(dict.fromkeys(filter(None, names)))
+
+
+class _Live:
+    """A run that asks models."""
+
+    def __init__(
+        self, specs: Sequence["Spec"], cast: "Cast", purse: "Purse", given: argparse.Namespace
+    ) -> None:
+        from retry_guard_sandbox.models import Run
+
+        self._specs, self._cast, self._purse, self._given = specs, cast, purse, given
+        self._run, self._file = Run(), _Nowhere()
+        self.total, self.meter = len(specs), self._run.meter
+
+    @contextmanager
+    def opened(self) -> Generator[None]:
+        from retry_guard_sandbox.models import opening_line
+
+        path: Path | None = self._given.record
+        capped = "with a cap" if self._given.token_cap or self._given.cost_cap else "without a cap"
+        names = ", ".join(map(shown, models_of(self._given)))
+        complain(f" ab: asking {names}: {self.total:,} episodes, {capped}")
+        if path is None:
+            yield
+            return
+        with told("record", path):
+            file = path.open("x", encoding="utf-8", newline="\n")
+        with file:
+            self._file = _Record(path, file)
+            self._file.write(opening_line(self.total))
+            yield
+
+    def rows(self, progress: Progress, stop: Stop) -> Iterator["Row"]:
+        return self._run.live(
+            self._specs,
+            self._cast,
+            jobs=self._given.jobs,
+            progress=progress,
+            stop=stop,
+            record=self._file.write,
+        )
+
+    def remarks(self) -> Iterable[str]:
+        yield from _troubles(self._run)
+        purse, cost = self._purse, ""
+        if purse.cost is not None:
+            cost = f", which cost {purse.cost:,.4f} by --price"
+        yield f"{purse.tokens:,} tokens{cost}"
+        if self._cast.repeated:
+            yield f"{self._cast.repeated} requests to models were sent again, at a cost not known"
+
+
+class _Nowhere:
+    def write(self, line: str) -> None:
+        """Keep nothing."""
+
+
+@dataclass(slots=True)
+class _Record(_Nowhere):
+    """A transcript that is being written: whatever happens, finished episodes are in it."""
+
+    path: Path
+    file: TextIO
+
+    def write(self, line: str) -> None:
+        with told("record", self.path):
+            self.file.write(line)
+            self.file.flush()
+
+
+class _Replay:
+    """A run that asks nobody."""
+
+    def __init__(self, path: Path) -> None:
+        from retry_guard_sandbox.models import Run, read_transcript
+
+        with told("replay", path):
+            self._file = path.open(encoding="utf-8")
+        self._run, self._path = Run(), path
+        with self._said():
+            self._transcript = read_transcript(self._file)
+        self.total, self.meter = self._transcript.total, self._run.meter
+
+    def opened(self) -> "AbstractContextManager[object]":
+        return self._file
+
+    def rows(self, progress: Progress, stop: Stop) -> Iterator["Row"]:
+        with self._said():
+            yield from self._run.replayed(self._transcript, progress=progress, stop=stop)
+
+    def remarks(self) -> Iterable[str]:
+        return _troubles(self._run)
+
+    @contextmanager
+    def _said(self) -> Generator[None]:
+        """Say which file it is whose content is wrong."""
+        from retry_guard_sandbox.models import TranscriptError
+
+        try:
+            yield
+        except (TranscriptError, UnicodeDecodeError) as error:
+            raise GuardError(f"--replay {self._path}: {error}") from error
+
+
+def _troubles(run: "Run") -> Iterator[str]:
+    for said, episodes in run.troubles.items():
+        yield f"{episodes} episodes ended in an error: {shown(said)}"
+
+
+class Scripts:
+    """A run of scripted agents alone."""
+
+    def __init__(self, specs: Sequence["Spec"], jobs: int) -> None:
+        """Run them in so many processes."""
+        from retry_guard_sandbox import Meter
+
+        self._specs, self._jobs = specs, jobs
+        self.total, self.meter = len(specs), Meter()
+
+    def opened(self) -> "AbstractContextManager[object]":
+        """Open nothing."""
+        return nullcontext()
+
+    def rows(self, progress: Progress, stop: Stop) -> Iterator["Row"]:
+        """Yield the rows; raises `CutShortError` where a process is lost."""
+        from retry_guard_sandbox import run_all
+
+        play = partial(run_all, self._specs, jobs=self._jobs, meter=self.meter)
+        return play(progress=progress, stop=stop)
+
+    def remarks(self) -> Iterable[str]:
+        """Nothing."""
+        return ()
