@@ -42,7 +42,9 @@ DIRECTIONS = {
     "retry_guard_ledgers": allowed(CORE),
     "retry_guard_contracts": allowed(CORE, "pydantic", "yaml"),
     "retry_guard": allowed(CORE, *EDGE[1:]),
-    "retry_guard_sandbox": allowed(CORE, *EDGE, "numpy", "scipy"),
+    "retry_guard_sandbox": allowed(
+        CORE, *EDGE, "anthropic", "numpy", "openai", "pydantic", "scipy"
+    ),
     "retry_guard_console": allowed(CORE, *EDGE, "retry_guard_sandbox", "pytest", *OUTSIDE),
 }
 

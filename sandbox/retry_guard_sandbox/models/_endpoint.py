@@ -4,7 +4,6 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, cast
 
 from retry_guard_sandbox.models._errors import (
@@ -26,27 +25,39 @@ _LONGEST = 300
 class _Sdk:
     """How an SDK is used. `create`: the method that asks a model, from a client."""
 
-    module: str
+    load: Callable[[], Any]
     client: str
     key: str
     create: Callable[[Any], Callable[..., Any]]
 
 
+def _openai() -> Any:  # noqa: ANN401 - a module
+    import openai  # noqa: PLC0415 - slow to import, and mostly not needed
+
+    return openai
+
+
+def _anthropic() -> Any:  # noqa: ANN401 - a module
+    import anthropic  # noqa: PLC0415 - (the same)
+
+    return anthropic
+
+
 _SDKS = {
     "openai": _Sdk(
-        "openai",
+        _openai,
         "OpenAI",
         "OPENAI_API_KEY",
         lambda client: client.chat.completions.with_raw_response.create,
     ),
     "openai-responses": _Sdk(
-        "openai",
+        _openai,
         "OpenAI",
         "OPENAI_API_KEY",
         lambda client: client.responses.with_raw_response.create,
     ),
     "anthropic": _Sdk(
-        "anthropic",
+        _anthropic,
         "Anthropic",
         "ANTHROPIC_API_KEY",
         lambda client: client.messages.with_raw_response.create,
@@ -78,10 +89,10 @@ class Endpoint:
         if not self._key:
             raise ModelError(f"no {sdk.key}: set it; where the endpoint wants none, to any word")
         try:
-            self._module: Any = import_module(sdk.module)
+            self._module = sdk.load()
         except ImportError as error:
             raise ModelError(
-                f"no {sdk.module}: models need pip install agent-retry-guard[sandbox]"
+                f"no {error.name}: models need pip install agent-retry-guard[sandbox]"
             ) from error
         try:
             client = getattr(self._module, sdk.client)(
