@@ -65,7 +65,7 @@ def table_of(decide: Callable[..., object]) -> str:
     ]
     if told != coded:
         raise OutOfStepError(f"the table tells of the rows {told}, and the code has {coded}")
-    return "\n".join(table) + "\n"
+    return "".join(re.sub(r" +", " ", line) + "\n" for line in table)
 
 
 def _parsed(function: Callable[..., object]) -> ast.Module:

@@ -26,9 +26,9 @@ STATUSES = {"unknown-key": 401, "too-many": 429, "broken": 500}
 
 @dataclass(frozen=True)
 class Said:
-    """A conversation, as far as a script needs it: the last words of the user, and what followed.
+    """A conversation, as far as a script needs it. `prompt`: all words of the user.
 
-    `rounds`: the texts that answered the calls of each message since then.
+    `rounds`: the texts that answered the calls of each message since the user's last.
     """
 
     prompt: str
@@ -72,7 +72,8 @@ def answers(script: str, said: Said) -> tuple[tuple[str, str], ...] | str:
             ToolCall("finish", {"status": "done"}),
         ]
         return tuple((call.tool, json.dumps(call.arguments)) for call in [*calls, calls[0]])
-    return tuple((call.tool, json.dumps(call.arguments)) for call in scripted(script, said))
+    usual = scripted(script if script in AGENTS else "retry", said)
+    return tuple((call.tool, json.dumps(call.arguments)) for call in usual)
 
 
 # The three APIs: read a request, write an answer.
@@ -127,8 +128,9 @@ def _said(tools: dict[str, Json], turned: list[tuple[str, str]]) -> Said:
         else:
             rounds[-1].append(text)
     keyed = {name: KEY in schema["properties"] for name, schema in tools.items()}
-    del keyed["finish"]
-    return Said(turned[last][1], keyed, tuple(map(tuple, rounds)))
+    keyed.pop("finish", None)
+    words = " ".join(text for role, text in turned if role == "user")
+    return Said(words, keyed, tuple(map(tuple, rounds)))
 
 
 def chat_answer(calls: tuple[tuple[str, str], ...] | str) -> Json:

@@ -118,7 +118,8 @@ def answer(game: Game, action: str) -> None:
         items = [item for item in about(record).arguments if item not in there]
         by_hand = Request(world.now, action, None, 0, "")
         made += [world.make(by_hand._replace(arguments=i)).value for i in items if world.batch]
-        record = replace(record, state="done", value="+".join(made), settled_at=world.now)
+        value = "+".join(made) if world.batch else made[0]
+        record = replace(record, state="done", value=value, settled_at=world.now)
     else:
         record = replace(record, answer="did_not_happen", asked_at=inf)
     game.ledger.put(record)

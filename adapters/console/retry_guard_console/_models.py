@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from math import isfinite
@@ -77,7 +77,11 @@ def staged_models(given: argparse.Namespace, specs: Sequence["Spec"]) -> Play:
     cast = Cast(models_of(given), Access(base_url=given.base_url, timeout=timeout), purse)
     if given.record is not None and given.record.exists():
         raise GuardError(f"--record {given.record}: it is there already; name a new file")
-    cast.probe()
+    try:
+        cast.probe()
+    except GuardError:
+        cast.close()
+        raise
     return _Live(specs, cast, purse, given)
 
 
@@ -112,14 +116,13 @@ class _Live:
         capped = "with a cap" if self._given.token_cap or self._given.cost_cap else "without a cap"
         names = ", ".join(map(shown, models_of(self._given)))
         complain(f" ab: asking {names}: {self.total:,} episodes, {capped}")
-        if path is None:
-            yield
-            return
-        with told("record", path):
-            file = path.open("x", encoding="utf-8", newline="\n")
-        with file:
-            self._file = _Record(path, file)
-            self._file.write(opening_line(self.total))
+        with ExitStack() as stack:
+            stack.callback(self._cast.close)
+            if path is not None:
+                with told("record", path):
+                    file = stack.enter_context(path.open("x", encoding="utf-8", newline="\n"))
+                self._file = _Record(path, file)
+                self._file.write(opening_line(self.total))
             yield
 
     def rows(self, progress: Progress, stop: Stop) -> Iterator["Row"]:

@@ -95,7 +95,7 @@ class Endpoint:
                 f"no {error.name}: models need pip install agent-retry-guard[sandbox]"
             ) from error
         try:
-            client = getattr(self._module, sdk.client)(
+            self._client = getattr(self._module, sdk.client)(
                 api_key=self._key,
                 base_url=access.base_url,
                 timeout=access.timeout,
@@ -104,8 +104,12 @@ class Endpoint:
             )
         except Exception as error:  # noqa: BLE001 - whatever an SDK refuses is somebody's input
             raise ModelError(f"check --base-url and {sdk.key}: {self._line(str(error))}") from None
-        self._create = sdk.create(client)
+        self._create = sdk.create(self._client)
         self.repeated = 0
+
+    def close(self) -> None:
+        """Leave it."""
+        self._client.close()
 
     def complete(self, body: Json) -> Json:
         """Send a request; return the answer.

@@ -40,13 +40,17 @@ class Cast:
         self._models: Mapping[str, tuple[ModelName, Endpoint]] = {
             str(name): (name, Endpoint(name.provider, access)) for name in map(model_name, names)
         }
-        for name in self._models:
-            purse.needs_price_of(name)
+        purse.fit(self._models)
 
     @property
     def repeated(self) -> int:
         """How many requests the SDKs have sent again after an error."""
         return sum(endpoint.repeated for _, endpoint in self._models.values())
+
+    def close(self) -> None:
+        """Leave the endpoints."""
+        for _, endpoint in self._models.values():
+            endpoint.close()
 
     def probe(self) -> None:
         """Ask each model one small thing, so that no episode begins in vain.

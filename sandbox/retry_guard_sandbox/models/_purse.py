@@ -1,6 +1,6 @@
 """What models may cost, and what they have cost."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from threading import Lock
@@ -63,10 +63,16 @@ class Purse:
         self._lock, self._is_uncounted = Lock(), False
         self.tokens, self.cost = 0, 0.0 if self._prices else None
 
-    def needs_price_of(self, model: str) -> None:
-        """Raise `ModelError` where a cap of cost cannot hold for want of this model's price."""
-        if self._cost_cap is not None and model not in self._prices:
-            raise ModelError(f"--cost-cap needs --price {model}=GIVEN/MADE")
+    def fit(self, models: Collection[str]) -> None:
+        """Raise `ModelError` where prices are wanted, and are not those of these models."""
+        if self._cost_cap is None and not self._prices:
+            return
+        for model in models:
+            if model not in self._prices:
+                raise ModelError(f"--price has none for {model}: add {model}=GIVEN/MADE")
+        for model in self._prices:
+            if model not in models:
+                raise ModelError(f"--price {model}: no --model is called so")
 
     def empty(self) -> str:
         """Return why nothing may be asked any more; empty: it may."""

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from os import getpid
-from threading import Event, Semaphore, Thread
+from queue import SimpleQueue
+from threading import Event, Thread
 
 from retry_guard_sandbox._episode import Spec
 from retry_guard_sandbox._memory import peak_memory
@@ -15,7 +16,7 @@ from retry_guard_sandbox.models._play import Cast, Played, replay
 from retry_guard_sandbox.models._transcript import Transcript, episode_line
 
 AHEAD = 4
-"""Episodes for each that is played at a time which are under way or wait for their turn."""
+"""Episodes for each thread that are under way or wait for it."""
 GIVE_UP = 5
 """Episodes in a row that an endpoint ended after which a run goes no further."""
 
@@ -86,39 +87,46 @@ class Run:
 
 def _in_threads(specs: Sequence[Spec], cast: Cast, jobs: int, stop: Stop) -> Iterator[Played]:
     """Yield what was played, in order. Nothing new begins once an episode was broken off."""
-    turns, over = Semaphore(jobs), Event()
-    waiting, under_way = iter(specs), deque[Future[Played]]()
+    waiting, under_way, over = iter(specs), deque[_Task](), Event()
+    tasks = SimpleQueue[_Task | None]()
 
     def ended() -> bool:
         return over.is_set() or stop()
 
-    def play(spec: Spec) -> Played:
-        with turns:
-            return cast.play(spec, ended)
+    def work() -> None:
+        while (task := tasks.get()) is not None:
+            task.play(cast, ended)
 
+    for _ in range(jobs):
+        # A thread that keeps nobody from leaving: its answer may take long.
+        Thread(target=work, daemon=True).start()
     try:
         while True:
             while len(under_way) < jobs * AHEAD and not ended() and (spec := next(waiting, None)):
-                under_way.append(_begun(play, spec))
+                under_way.append(_Task(spec))
+                tasks.put(under_way[-1])
             if not under_way:
                 return
-            played = under_way.popleft().result()
+            played = under_way.popleft().future.result()
             if played.stopped:
                 over.set()
             yield played
     finally:
         over.set()
+        for _ in range(jobs):
+            tasks.put(None)
 
 
-def _begun(play: Callable[[Spec], Played], spec: Spec) -> Future[Played]:
-    """Begin an episode in a thread that keeps nobody from leaving: its answer may take long."""
-    future: Future[Played] = Future()
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """An episode that is to be played, and what comes of it."""
 
-    def work() -> None:
+    spec: Spec
+    future: Future[Played] = field(default_factory=Future[Played])
+
+    def play(self, cast: Cast, ended: Stop) -> None:
+        """Play it; what is raised is raised again where the result is wanted."""
         try:
-            future.set_result(play(spec))
-        except BaseException as error:  # noqa: BLE001 - raised again where the result is wanted
-            future.set_exception(error)
-
-    Thread(target=work, daemon=True).start()
-    return future
+            self.future.set_result(cast.play(self.spec, ended))
+        except BaseException as error:  # noqa: BLE001 - (as said)
+            self.future.set_exception(error)

@@ -23,7 +23,7 @@ from retry_guard_sandbox.reports._verdict import (
 )
 
 SCRIPTED = "Agents are scripted: this measures guard and contract mechanics, not models."
-MODELS = "Models act in simulated services: the unit of their statistics is the task."
+MODELS = "Models act in simulated services: draws are a sample, their unit is the task."
 SCAFFOLD = "One scaffold acts in simulated services."
 HEADING = (
     "A cell (contract, fault, task, tool, agent) counts once, by its worst draw.\n"
