@@ -8,6 +8,8 @@ import pytest
 from guards import (
     ARGUMENTS,
     KEYED,
+    LABS,
+    LISTED,
     PLAIN,
     START,
     Lab,
@@ -281,3 +283,37 @@ def test_a_note_stays_though_the_ask_fails_when_its_moment_came(
 def test_an_answer_is_one_of_four() -> None:
     with pytest.raises(UsageError, match="happened, did_not_happen, again, abandon"):
         Answer("maybe")  # type: ignore[arg-type] # what it is about  # pyright: ignore[reportArgumentType]
+
+
+@every_guard
+def test_an_operator_who_clears_it_again_and_again_is_asked_no_more_past_the_deadline(
+    make: LabMaker, tmp_path: Path
+) -> None:
+    """Else a call would go on for as long as answers are lost."""
+    lab = make(tmp_path)
+    lab.service.meet("lost", times=999)
+    operator = Operator(*[Answer("did_not_happen", final=True)] * 999)
+    guard = lab.guard(PLAIN, ask=operator)
+    assert guard.unresolved().reason == "nothing_can_tell"
+    first = len(operator.asked)
+    assert (first - 1) * lab.service.timeout < Policy().deadline
+    guard.unresolved()
+    assert first < len(operator.asked) <= 2 * first + 1
+
+
+@pytest.mark.parametrize("make", [LABS["sync-memory"], LABS["sync-sqlite"]])
+def test_nobody_is_asked_about_what_another_has_taken_over(make: LabMaker, tmp_path: Path) -> None:
+    lab = make(tmp_path)
+    lab.service.meet("lost")
+    operator, listed = Operator(Answer("abandon")), Contract(tool="charge", read_back=LISTED)
+    rival, slept = lab.guard(listed, ask=operator), list[str]()
+
+    def slow(tool: str, arguments: dict[str, object]) -> object:
+        if not slept:
+            slept.append(tool)
+            lab.clock.sleep(2 * Policy().lease)
+            assert rival.unresolved().reason == "abandoned"
+        return lab.service.read(tool, arguments)
+
+    assert lab.guard(listed, ask=operator, read=slow).unresolved().reason == "still_running"
+    assert len(operator.asked) == 1

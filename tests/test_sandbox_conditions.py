@@ -28,6 +28,7 @@ COMMENT: Json = {"ticket": "TCK-101", "text": "t"}
 TICKET: Json = {"project": "p", "title": "t", "body": "b"}
 SERVICE = {"charge": "billing", "list_charges": "billing"}
 ARGUMENTS = {"charge": CHARGE, "add_comment": COMMENT, "create_ticket": TICKET}
+GUARDING = {"guard", "guard_hidden_key", "guard_promises"}
 WAITS = {"read_now": 0.0, "wait_60": 60.0, "wait_300": 300.0, "wait_3600": 3600.0}
 
 
@@ -92,7 +93,7 @@ class Client:
         return len(self.world.effects.of(self.tool))
 
 
-@pytest.mark.parametrize("condition", sorted(set(CONDITIONS) - {"guard", "guard_hidden_key"}))
+@pytest.mark.parametrize("condition", sorted(set(CONDITIONS) - GUARDING))
 def test_every_arm_hands_calls_through_the_same_guard_which_passes_them_on(
     condition: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -360,7 +361,10 @@ def test_with_a_hidden_key_the_guard_alone_makes_keys() -> None:
     assert client.effects() == 1
 
 
-@pytest.mark.parametrize("condition", sorted(set(CONDITIONS) - {"guard_hidden_key"}))
+@pytest.mark.parametrize(
+    "condition",
+    [name for name, one in CONDITIONS.items() if not one.suffix and name != "guard_hidden_key"],
+)
 def test_all_other_arms_show_the_same_prompt_and_tools(condition: str) -> None:
     seen = Sight((), Client("charge", condition, "none").world.variant.tools, lambda: "k")
     assert CONDITIONS[condition].shown(seen) == seen
@@ -375,7 +379,8 @@ def test_a_condition_for_models_may_change_the_prompt_and_leaves_out_every_scrip
 
 
 def test_an_agent_is_left_out_where_it_already_does_what_the_condition_does() -> None:
-    left = {c: {a for a in AGENTS if leaves_out(c, a)} for c in CONDITIONS}
+    scripted = [name for name, one in CONDITIONS.items() if not one.models_only]
+    left = {c: {a for a in AGENTS if leaves_out(c, a)} for c in scripted}
     assert {condition: agents for condition, agents in left.items() if agents} == {
         "sdk_retry": {"retry"},
         "never_retry": {"give_up", "escalate"},

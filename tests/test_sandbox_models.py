@@ -104,7 +104,7 @@ def test_what_an_agent_does_by_itself_it_does_through_every_api(
             models=(f"{provider}:{agent}",),
             agents=(),
             contracts=("native",),
-            tasks=("find_and_refund", "charge_two_invoices"),
+            tasks=("find_and_refund",),
             faults=("lost_ack",),
             attempts_hit=("1",),
             harness=(harness,),

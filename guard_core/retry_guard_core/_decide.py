@@ -47,7 +47,10 @@ def decide(terms: Terms, record: Record, now: Now, policy: Policy) -> Verdict:
     looked, missed = read_at - end, seen in ("absent", "some", "failed") and read_at <= now.earliest
     last = missed and quiet - looked <= policy.poll - left
     pause = max(min(policy.backoff * 2 ** min(record.tries, 99), policy.backoff_limit) - quiet, 0)
-    in_time = 0 <= now.latest - record.sends[0] <= _key_window(terms, record, policy) - pause
+    own = 300.0 if record.claimed - record.sends[0] <= policy.poll else -inf
+    kept, margin = terms.retention, terms.bound + policy.send_timeout + policy.skew
+    window = own if kept is None else (kept - margin if margin < inf else kept / 2)
+    in_time = 0 <= now.latest - record.sends[0] <= window - pause
     again = (seen is None or (last and pause > left)) and record.tries < policy.attempts
     decisive = terms.bound + terms.lag if terms.conclusive and seen != "failed" else inf
     proven = missed and looked >= decisive
@@ -74,11 +77,5 @@ def decide(terms: Terms, record: Record, now: Now, policy: Policy) -> Verdict:
         return Verdict("last_look", "read", left - policy.poll)
     if note and terms.bound < inf and verdict.act == "ask" and verdict.row != "other_tool":
         return Verdict("noted", "ask", terms.bound - quiet, terms.bound - quiet > max(left, 0))
-    return verdict._replace(stop=late or (verdict.act == "ask" and record.asked_at is not None))
-
-
-def _key_window(terms: Terms, record: Record, policy: Policy) -> float:
-    """Seconds after the first send within which a re-issue may begin."""
-    own = 300.0 if record.claimed - record.sends[0] <= policy.poll else -inf
-    kept, margin = terms.retention, terms.bound + policy.send_timeout + policy.skew
-    return own if kept is None else (kept - margin if margin < inf else kept / 2)
+    told = record.asked_at is not None or (left <= 0 and record.generation > record.fresh)
+    return verdict._replace(stop=late or (verdict.act == "ask" and told))

@@ -16,8 +16,7 @@ from retry_guard_core import GuardError
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from retry_guard_sandbox import Meter, Row, Spec
-    from retry_guard_sandbox.models import Cast, Purse, Run
+    from retry_guard_sandbox import Meter, Row, Spec, models
 
 OF_MODELS = ("base_url", "model_timeout", "token_cap", "cost_cap", "price", "record")
 """The options that only `--model` gives a meaning."""
@@ -65,16 +64,18 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
 
 def staged_models(given: argparse.Namespace, specs: Sequence["Spec"]) -> Play:
     """Ask each model one small thing, and return the run. Raises `GuardError`."""
-    from retry_guard_sandbox.models import TIMEOUT, Access, Cast, Purse, prices_of
+    from retry_guard_sandbox import models
 
     if not models_of(given):
         raise GuardError("--model names none: give a name such as openai:NAME")
-    timeout = TIMEOUT if given.model_timeout is None else given.model_timeout
+    timeout = models.TIMEOUT if given.model_timeout is None else given.model_timeout
     if not (isfinite(timeout) and timeout > 0):
         raise GuardError(f"--model-timeout {timeout:g}: give seconds, more than 0")
-    prices = prices_of(given.price or "")
-    purse = Purse(token_cap=given.token_cap, cost_cap=given.cost_cap, prices=prices)
-    cast = Cast(models_of(given), Access(base_url=given.base_url, timeout=timeout), purse)
+    prices = models.prices_of(given.price or "")
+    purse = models.Purse(token_cap=given.token_cap, cost_cap=given.cost_cap, prices=prices)
+    cast = models.Cast(
+        models_of(given), models.Access(base_url=given.base_url, timeout=timeout), purse
+    )
     if given.record is not None and given.record.exists():
         raise GuardError(f"--record {given.record}: it is there already; name a new file")
     try:
@@ -100,17 +101,21 @@ class _Live:
     """A run that asks models."""
 
     def __init__(
-        self, specs: Sequence["Spec"], cast: "Cast", purse: "Purse", given: argparse.Namespace
+        self,
+        specs: Sequence["Spec"],
+        cast: "models.Cast",
+        purse: "models.Purse",
+        given: argparse.Namespace,
     ) -> None:
-        from retry_guard_sandbox.models import Run
+        from retry_guard_sandbox import models
 
         self._specs, self._cast, self._purse, self._given = specs, cast, purse, given
-        self._run, self._file = Run(), _Nowhere()
+        self._run, self._file = models.Run(), _Nowhere()
         self.total, self.meter = len(specs), self._run.meter
 
     @contextmanager
     def opened(self) -> Generator[None]:
-        from retry_guard_sandbox.models import opening_line
+        from retry_guard_sandbox import models
 
         path: Path | None = self._given.record
         capped = "with a cap" if self._given.token_cap or self._given.cost_cap else "without a cap"
@@ -122,7 +127,7 @@ class _Live:
                 with told("record", path):
                     file = stack.enter_context(path.open("x", encoding="utf-8", newline="\n"))
                 self._file = _Record(path, file)
-                self._file.write(opening_line(self.total))
+                self._file.write(models.opening_line(self.total))
             yield
 
     def rows(self, progress: Progress, stop: Stop) -> Iterator["Row"]:
@@ -167,13 +172,17 @@ class _Replay:
     """A run that asks nobody."""
 
     def __init__(self, path: Path) -> None:
-        from retry_guard_sandbox.models import Run, read_transcript
+        from retry_guard_sandbox import models
 
         with told("replay", path):
             self._file = path.open(encoding="utf-8")
-        self._run, self._path = Run(), path
+        self._run, self._path = models.Run(), path
         with self._said():
-            self._transcript = read_transcript(self._file)
+            try:
+                self._transcript = models.read_transcript(self._file)
+            except BaseException:
+                self._file.close()
+                raise
         self.total, self.meter = self._transcript.total, self._run.meter
 
     def opened(self) -> "AbstractContextManager[object]":
@@ -189,15 +198,15 @@ class _Replay:
     @contextmanager
     def _said(self) -> Generator[None]:
         """Say which file it is whose content is wrong."""
-        from retry_guard_sandbox.models import TranscriptError
+        from retry_guard_sandbox import models
 
         try:
             yield
-        except (TranscriptError, UnicodeDecodeError) as error:
+        except (models.TranscriptError, UnicodeDecodeError) as error:
             raise GuardError(f"--replay {self._path}: {error}") from error
 
 
-def _troubles(run: "Run") -> Iterator[str]:
+def _troubles(run: "models.Run") -> Iterator[str]:
     for said, episodes in run.troubles.items():
         yield f"{episodes} episodes ended in an error: {shown(said)}"
 

@@ -40,13 +40,20 @@ class Performer(ABC):
             case "read":
                 return self.reply(await look(self.call, record, self.site, self.hands))
             case "ask":
-                self.last = NOTHING
-                given = await put(step.detail, self.call, record, self.site, self.hands)
-                return self.reply(*given)
+                return await self._ask(record, step.detail)
             case "split":
                 return await self.split(record)
             case _:
                 assert_never(step.do)
+
+    async def _ask(self, record: Record, reason: str) -> Reply:
+        """Put it to an operator, unless another has taken the action over meanwhile."""
+        self.last = NOTHING
+        if self.site.ask is not None:
+            now, record, held, _ = await self._save(record, hold=True)
+            if not held:
+                return now, record, False, End("unknown", note="still_running")
+        return self.reply(*await put(reason, self.call, record, self.site, self.hands))
 
     @abstractmethod
     async def split(self, record: Record) -> Reply:

@@ -136,7 +136,9 @@ class Endpoint:
         except self._module.APITimeoutError:
             raise EndpointDownError("no answer came in time") from None
         except self._module.APIConnectionError as error:
-            raise EndpointDownError(self._line(f"{error}: {error.__cause__}")) from None
+            raise EndpointDownError(
+                self._line(f"{str(error).rstrip('.')}: {error.__cause__}")
+            ) from None
         except self._module.APIError as error:
             raise EndpointRubbishError(self._line(str(error))) from None
         except (ValueError, TypeError) as error:

@@ -55,7 +55,7 @@ class Run:
         why = ""
         for played in _in_threads(specs, cast, jobs, stop):
             if played.stopped:
-                why = played.stopped
+                why = why or played.stopped
                 continue
             record(episode_line(played.spec, played.exchanges))
             yield from self._rows(played, progress)

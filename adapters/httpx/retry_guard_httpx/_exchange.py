@@ -1,0 +1,76 @@
+"""One guarded request: what goes out, how it ended, and the response that the caller gets."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+from retry_guard import AsyncGuard, Done, Guard, NotExecuted, Outcome, Unknown, Unresolved
+from retry_guard_httpx._kept import Kept, kept, parts_of
+from retry_guard_httpx._requests import request_of
+from retry_guard_httpx._routes import Route
+
+_log = logging.getLogger("retry_guard")
+
+MARK = "retry_guard"
+"""The extension of a response that says whether it is a replay, and what to tell the user."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Exchange:
+    """A request and its route. `keep`: further headers that are kept. `last`: what came back."""
+
+    library: ModuleType
+    guard: Guard | AsyncGuard
+    route: Route
+    request: Any
+    arguments: dict[str, Any]
+    keep: frozenset[str]
+    last: Any = None
+    value: Kept | None = field(default=None)
+
+    def outgoing(self, arguments: Mapping[str, Any], extra: Mapping[str, str]) -> Any:  # noqa: ANN401 - a Request of either library
+        """Return the request that carries what was recorded."""
+        return request_of(self.route, self.arguments, arguments, extra, self.request)
+
+    def ended(self, response: Any, body: bytes) -> Any:  # noqa: ANN401 - an end, or what has none
+        """Return how the send ended that was answered so, as the guard's `classify` says."""
+        stream = self.library.ByteStream(body)
+        status, headers, more = response.status_code, response.headers, response.extensions
+        made = self.library.Response
+        self.last = made(status, headers=headers, stream=stream, extensions=more)
+        read = made(status, headers=headers, content=body, request=self.request)
+        end = self.guard.classify(read)
+        if not isinstance(end, Done):
+            return end
+        self.value = kept(read, self.keep)
+        return Done(self.value)
+
+    def answer(self, outcome: Outcome) -> Any:  # noqa: ANN401 - a Response of either library
+        """Return the response. Raises `UnresolvedError`, `NotExecutedError`, or what was raised."""
+        if self.guard.mode != "guard":
+            return self.last
+        match outcome:
+            case Done(value, replayed, warning):
+                return self._marked(value, replayed=replayed, warning=warning)
+            case NotExecuted(error):
+                error = error.error if isinstance(error, Unknown) else error
+                if isinstance(error, self.library.Response):
+                    return self.last
+                if isinstance(error, Exception):
+                    raise error
+                return outcome.unwrap()
+            case Unresolved():
+                return outcome.unwrap()
+
+    def _marked(self, value: Any, *, replayed: bool, warning: str | None) -> Any:  # noqa: ANN401 - what the guard answered
+        response = self.last
+        if value is not self.value or value is None:
+            status, headers, body = parts_of(value)
+            stream = self.library.ByteStream(body)
+            response = self.library.Response(status, headers=headers, stream=stream)
+        response.extensions[MARK] = {"replayed": replayed, "warning": warning}
+        if warning is not None:
+            _log.warning("%s: %s", self.route.contract.tool, warning)
+        return response
