@@ -6,13 +6,13 @@ one of the ways in which an endpoint is of no use.
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from threading import Thread
-from typing import Any
+from typing import Any, cast
 
 from retry_guard_sandbox.agents import AGENTS, Sight, ToolCall
 from retry_guard_sandbox.services import KEY, TOOLS
@@ -181,12 +181,17 @@ APIS = {
 PROVIDERS = ("openai", "openai-responses", "anthropic")
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    endpoint: "Endpoint"
+
+
 class _Visit(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
         body: Json = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        endpoint: Endpoint = self.server.endpoint  # type: ignore[attr-defined]  # ours has one
+        endpoint = cast("_Server", self.server).endpoint
         endpoint.bodies.append(body)
         endpoint.secrets.append(
             self.headers.get("x-api-key") or self.headers["Authorization"].removeprefix("Bearer ")
@@ -254,13 +259,12 @@ class Endpoint:
 
 
 @contextmanager
-def listening() -> Iterator[Endpoint]:
+def listening() -> Generator[Endpoint]:
     """Listen on this machine until it is left."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Visit)
-    server.daemon_threads = True
+    server = _Server(("127.0.0.1", 0), _Visit)
     host, port = server.server_address[:2]
     endpoint = Endpoint(f"http://{host!s}:{port}")
-    server.endpoint = endpoint  # type: ignore[attr-defined]  # for its visits
+    server.endpoint = endpoint
     thread = Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     try:

@@ -42,6 +42,7 @@ DIRECTIONS = {
     "retry_guard_ledgers": allowed(CORE),
     "retry_guard_contracts": allowed(CORE, "pydantic", "yaml"),
     "retry_guard": allowed(CORE, *EDGE[1:]),
+    "retry_guard_httpx": allowed("retry_guard", "retry_guard_contracts", "httpx", "httpx2"),
     "retry_guard_sandbox": allowed(
         CORE, *EDGE, "anthropic", "numpy", "openai", "pydantic", "scipy"
     ),

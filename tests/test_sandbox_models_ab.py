@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from retry_guard_console import main
+from retry_guard_console._models import _Record
 from retry_guard_sandbox import read_rows, run
 from retry_guard_sandbox.models import Run, TranscriptError, opening_line, read_transcript
 from retry_guard_sandbox.models._endpoint import Endpoint as Reached
@@ -247,6 +248,13 @@ def test_ctrl_c_keeps_what_was_finished_also_in_the_transcript(tmp_path: Path) -
     assert again.read_bytes() == rows.read_bytes()
 
 
+def test_what_was_paid_for_is_in_the_file_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "said.jsonl"
+    with path.open("x", encoding="utf-8") as file:
+        _Record(path, file).write("an episode\n")
+        assert path.read_text(encoding="utf-8") == "an episode\n"
+
+
 # Transcripts that do not fit
 
 
@@ -347,7 +355,10 @@ def test_a_line_that_is_none_is_named(line: str, recorded: list[str]) -> None:
 
 def test_an_episode_of_a_script_says_nothing_and_is_played_all_the_same() -> None:
     spec = replace(SPEC, agent="retry")
-    episode = {"spec": {name: getattr(spec, name) for name in spec.__slots__}, "exchanges": []}
+    episode: dict[str, Any] = {
+        "spec": {name: getattr(spec, name) for name in spec.__slots__},
+        "exchanges": [],
+    }
     lines = [opening_line(1), json.dumps(episode)]
     rows = list(Run().replayed(read_transcript(lines), progress=print, stop=bool))
     assert rows == run(spec)

@@ -77,5 +77,5 @@ def decide(terms: Terms, record: Record, now: Now, policy: Policy) -> Verdict:
         return Verdict("last_look", "read", left - policy.poll)
     if note and terms.bound < inf and verdict.act == "ask" and verdict.row != "other_tool":
         return Verdict("noted", "ask", terms.bound - quiet, terms.bound - quiet > max(left, 0))
-    told = record.asked_at is not None or (left <= 0 and record.generation > record.fresh)
+    told = record.asked_at is not None or (left <= 0 and record.sends[0] > record.claimed)
     return verdict._replace(stop=late or (verdict.act == "ask" and told))

@@ -140,7 +140,7 @@ class Verdict(NamedTuple):
     """Which row of the table applies, what it does, and in how many seconds.
 
     `stop`: the call ends here, since that moment lies past its deadline, or since an operator
-    was asked already: of one send once, and past the deadline not of a send that he had cleared.
+    was asked already, or since a new key went out in this very call and its deadline is over.
     """
 
     row: str

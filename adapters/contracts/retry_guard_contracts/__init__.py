@@ -1,6 +1,6 @@
 """What is known of each tool: the contract schema, its sources, identity and evidence."""
 
-from retry_guard_contracts._arguments import parse_arguments
+from retry_guard_contracts._arguments import parse_arguments, parse_json
 from retry_guard_contracts._batches import (
     effects_named,
     items_in,
@@ -54,6 +54,7 @@ __all__ = [
     "make_key",
     "parse_arguments",
     "parse_contracts",
+    "parse_json",
     "place_key",
     "read_arguments",
     "rest_identity",

@@ -1,6 +1,7 @@
 """One view of results, whatever they come in: JSON text, mappings, models, MCP, HTTP responses."""
 
 from collections.abc import Mapping
+from dataclasses import is_dataclass
 from typing import Any, cast
 
 from retry_guard_contracts._arguments import parse_json
@@ -29,11 +30,16 @@ def document(result: object) -> object:
         parsed = parse_json(result)
         return _unless_failed(parsed, members(parsed) or {})
     held = members(result)
-    if held is not None:
+    if held is not None and not _is_response(result):
         return _of_mcp(held) if _is_mcp(held) else _unless_failed(result, held)
     read = getattr(result, "json", None)
     status = getattr(result, "status_code", getattr(result, "status", None))
     return _of_http(read, status) if callable(read) and type(status) is int else result
+
+
+def _is_response(result: object) -> bool:
+    """Whether a dataclass is an HTTP response: what a ledger keeps of one."""
+    return is_dataclass(result) and hasattr(result, "status_code") and hasattr(result, "json")
 
 
 def _unless_failed(result: object, held: Mapping[object, object]) -> object:

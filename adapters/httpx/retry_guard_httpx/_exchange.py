@@ -2,12 +2,12 @@
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
 from retry_guard import AsyncGuard, Done, Guard, NotExecuted, Outcome, Unknown, Unresolved
-from retry_guard_httpx._kept import Kept, kept, parts_of
+from retry_guard_httpx._kept import Kept, kept, recorded
 from retry_guard_httpx._requests import request_of
 from retry_guard_httpx._routes import Route
 
@@ -28,7 +28,12 @@ class Exchange:
     arguments: dict[str, Any]
     keep: frozenset[str]
     last: Any = None
-    value: Kept | None = field(default=None)
+    value: Kept | None = None
+
+    @property
+    def tool(self) -> str:
+        """The tool that the guard is asked for."""
+        return self.route.contract.tool
 
     def outgoing(self, arguments: Mapping[str, Any], extra: Mapping[str, str]) -> Any:  # noqa: ANN401 - a Request of either library
         """Return the request that carries what was recorded."""
@@ -67,10 +72,10 @@ class Exchange:
     def _marked(self, value: Any, *, replayed: bool, warning: str | None) -> Any:  # noqa: ANN401 - what the guard answered
         response = self.last
         if value is not self.value or value is None:
-            status, headers, body = parts_of(value)
-            stream = self.library.ByteStream(body)
-            response = self.library.Response(status, headers=headers, stream=stream)
+            old = recorded(value)
+            stream = self.library.ByteStream(old.content)
+            response = self.library.Response(old.status_code, headers=old.headers, stream=stream)
         response.extensions[MARK] = {"replayed": replayed, "warning": warning}
         if warning is not None:
-            _log.warning("%s: %s", self.route.contract.tool, warning)
+            _log.warning("%s: %s", self.tool, warning)
         return response

@@ -1,9 +1,8 @@
 """Responses: what a ledger keeps of one, and what is made of that again."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from retry_guard_contracts import parse_json
 
@@ -32,9 +31,14 @@ class Kept:
     headers: dict[str, str]
     body: str | bytes
 
+    @property
+    def content(self) -> bytes:
+        """The body as bytes."""
+        return self.body.encode() if isinstance(self.body, str) else self.body
+
     def json(self) -> object:
         """Return the parsed body; raises ValueError."""
-        return parse_json(self.body if isinstance(self.body, str) else self.body.decode())
+        return parse_json(self.content.decode())
 
 
 def kept(response: Any, headers: frozenset[str]) -> Kept:  # noqa: ANN401 - a Response of either library
@@ -48,27 +52,26 @@ def kept(response: Any, headers: frozenset[str]) -> Kept:  # noqa: ANN401 - a Re
         return Kept(response.status_code, found, body)
 
 
-def parts_of(value: Any) -> tuple[int, dict[str, str], bytes]:  # noqa: ANN401 - whatever was recorded
-    """Return status, headers and body for a recorded value.
+def recorded(value: object) -> Kept:
+    """Return the response that a recorded value is.
 
-    That is a kept response; or an item that a read showed, or an operator gave: its JSON, with
-    status 200; or nothing, with status 204.
+    That is a kept response; or an item that a read showed or an operator gave: its JSON, with
+    status 200; or, where no result is known, status 204.
     """
-    if isinstance(value, Kept):
-        value = {"status_code": value.status_code, "headers": value.headers, "body": value.body}
-    if isinstance(value, Mapping) and set(value) == {"status_code", "headers", "body"}:  # pyright: ignore[reportUnknownArgumentType] - looked at below
-        body = value["body"]
-        return value["status_code"], dict(value["headers"]), _bytes(body)
     match value:
+        case Kept():
+            return value
+        case {"status_code": int(status), "headers": dict(), "body": str() | bytes()} if (
+            len(value) == 3  # noqa: PLR2004 - as many as named before
+        ):
+            held = cast("dict[str, Any]", value)
+            return Kept(status, held["headers"], held["body"])
         case None:
-            return 204, {}, b""
-        case str() | bytes():
-            media = "text/plain; charset=utf-8" if isinstance(value, str) else "application/octet-stream"
-            return 200, {"content-type": media}, _bytes(value)
+            return Kept(204, {}, "")
+        case str():
+            return Kept(200, {"content-type": "text/plain; charset=utf-8"}, value)
+        case bytes():
+            return Kept(200, {"content-type": "application/octet-stream"}, value)
         case _:
             text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
-            return 200, {"content-type": "application/json"}, text.encode()
-
-
-def _bytes(body: str | bytes) -> bytes:
-    return body.encode() if isinstance(body, str) else body
+            return Kept(200, {"content-type": "application/json"}, text)

@@ -5,7 +5,10 @@ from retry_guard._base import Outcome
 from retry_guard._clock import Clock
 from retry_guard._guard import AsyncGuard, Guard
 from retry_guard._observe import Observation
+from retry_guard._ordinals import ordinal_of
 from retry_guard._policy import Policy
+from retry_guard._questions import Question, question_of, settle
+from retry_guard._tool import turn_here
 from retry_guard_contracts import ArgumentError, Contract, ContractError, load_contracts
 from retry_guard_core import GuardError
 from retry_guard_ledgers import LedgerError
@@ -27,9 +30,14 @@ __all__ = [
     "Observation",
     "Outcome",
     "Policy",
+    "Question",
     "Unknown",
     "Unresolved",
     "UnresolvedError",
     "UsageError",
     "load_contracts",
+    "ordinal_of",
+    "question_of",
+    "settle",
+    "turn_here",
 ]

@@ -114,7 +114,12 @@ def judged(call: Call, record: Record, site: Site, result: Any) -> Attempt:
 
 
 def asked(contract: Contract, site: Site, result: Any) -> Done | NotExecuted | Unknown | None:
-    """What the classifier says; None, and a line in the log, if it failed."""
+    """What the classifier says; None, and a line in the log, if it failed.
+
+    A `send` that has asked it already returns what it said.
+    """
+    if isinstance(result, _ENDS):
+        return result
     try:
         outcome: Any = site.classify(result)
     except Exception as error:  # noqa: BLE001 - it is the user's

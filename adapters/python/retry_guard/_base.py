@@ -64,7 +64,7 @@ class BaseGuard:
         if mode not in get_args(Mode):
             msg = f"mode {mode!r}: give one of {', '.join(get_args(Mode))}"
             raise UsageError(msg)
-        self.ledger, self.mode = ledger, mode
+        self.ledger, self.mode, self.classify = ledger, mode, classify
         self.contracts: dict[str, Contract] = {}
         self.observations: deque[Observation] = deque(maxlen=1000)
         self._site = site_of(

@@ -23,6 +23,11 @@ def turn(scope: str, turn: str | None = None) -> Generator[None]:
         _TURN.reset(token)
 
 
+def turn_here() -> tuple[str, str | None] | None:
+    """Return scope and turn of the innermost `with guard.turn(...)`; None outside of any."""
+    return _TURN.get()
+
+
 def current_turn(tool: str, *, needed: bool) -> tuple[str, str | None]:
     """Return scope and turn; outside of `with guard.turn(...)` none, or an error if `needed`."""
     here = _TURN.get()

@@ -11,7 +11,6 @@ from retry_guard import Answer, Done, Guard, NotExecuted, Outcome, Unresolved
 from retry_guard_contracts import decode
 from retry_guard_ledgers import about
 from retry_guard_outcomes import classify
-from retry_guard_sandbox.conditions._asking import ASKS
 from retry_guard_sandbox.conditions._caller import (
     TENANT,
     Asked,
@@ -55,7 +54,6 @@ class GuardedCaller:
         """A guard on the world's clock, with the ledger that is kept."""
         self._setting, self._way = setting, way
         self._calls = 0
-        self._asked = Counter[int]()
         self._guard = passing() if mode == "off" else self._guarding(setting)
 
     def _guarding(self, setting: Setting) -> Guard:
@@ -118,16 +116,18 @@ class GuardedCaller:
                 assert_never(outcome)
 
     def _note(self, course: Course, action: str, reason: str) -> None:
-        """Note what is handed over; a refusal says anew what had been handed over before."""
+        """Note what is handed over; a refusal says anew what had been handed over before.
+
+        That another process is still at it hands nothing over.
+        """
+        if reason == "still_running":
+            return
         arguments, since = self._recorded(course, action)
         if reason not in _REFUSALS or not course.was_handed_over(arguments):
             course.note(arguments, since)
 
     def _ask(self, unresolved: Unresolved) -> Answer | None:
         course = _COURSE.get()
-        self._asked[course.number] += 1
-        if self._asked[course.number] > ASKS:
-            return None
         return course.hand_over(*self._recorded(course, unresolved.action))
 
     def _recorded(self, course: Course, action: str) -> tuple[Json, float]:
