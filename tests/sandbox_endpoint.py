@@ -61,7 +61,13 @@ def answers(script: str, said: Said) -> tuple[tuple[str, str], ...] | str:
     }
     if script in odd:
         return odd[script]
-    clumsy = (("charge", "{"), ("charge", "[]"), ("finish", '{"status": "well"}'), ("poet", "{}"))
+    clumsy = (
+        ("charge", "{"),
+        ("charge", '{"amount": NaN}'),
+        ("charge", "[]"),
+        ("finish", '{"status": "well"}'),
+        ("poet", "{}"),
+    )
     if script == "clumsy":
         if not said.rounds:
             return clumsy

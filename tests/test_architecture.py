@@ -43,6 +43,9 @@ DIRECTIONS = {
     "retry_guard_contracts": allowed(CORE, "pydantic", "yaml"),
     "retry_guard": allowed(CORE, *EDGE[1:]),
     "retry_guard_httpx": allowed("retry_guard", "retry_guard_contracts", "httpx", "httpx2"),
+    "retry_guard_langgraph": allowed(
+        "retry_guard", *EDGE[2:], "langchain", "langchain_core", "langgraph"
+    ),
     "retry_guard_sandbox": allowed(
         CORE, *EDGE, "anthropic", "numpy", "openai", "pydantic", "scipy"
     ),

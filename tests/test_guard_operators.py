@@ -315,5 +315,5 @@ def test_nobody_is_asked_about_what_another_has_taken_over(make: LabMaker, tmp_p
             assert rival.unresolved().reason == "abandoned"
         return lab.service.read(tool, arguments)
 
-    assert lab.guard(listed, ask=operator, read=slow).unresolved().reason == "still_running"
+    assert lab.guard(listed, ask=operator, read=slow).unresolved().reason == "abandoned"
     assert len(operator.asked) == 1

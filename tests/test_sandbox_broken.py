@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from retry_guard import _attempt, _base, _driver
-from retry_guard._call import Call
-from retry_guard_contracts import _attribution
+from retry_guard import Contract, _attempt, _base, _call, _driver
+from retry_guard._call import Call, Request, Site
+from retry_guard_contracts import _attribution, _evidence
 from retry_guard_ledgers import about
 from retry_guard_sandbox import Grid, Report, report, run_all
 from toy_mutants import DRIVER, LEDGER, MUTANTS, Mutant, load
@@ -79,7 +79,7 @@ CELLS = {
 def second_callers_arguments(patch: Patch) -> None:
     """Send what this caller gives, whatever is recorded."""
 
-    def given(call: Call, *_: Any) -> dict[str, Any]:
+    def given(call: Call, *_: object) -> dict[str, Any]:
         return dict(call.arguments)
 
     patch.setattr(_attempt, "recorded", given)
@@ -87,10 +87,10 @@ def second_callers_arguments(patch: Patch) -> None:
 
 def turns_apart(patch: Patch) -> None:
     """Let no action be met outside of its turn."""
-    begin = _base.begin
+    begin = _call.begin
 
-    def apart(*given: Any) -> Call:
-        call = begin(*given)
+    def apart(contract: Contract, request: Request, site: Site) -> Call:
+        call = begin(contract, request, site)
         action = about(call.draft)
         turn = (call.draft.turn or "").encode()
         draft = replace(call.draft, about=replace(action, identity=action.identity + turn))
@@ -103,13 +103,11 @@ def anothers_effect(patch: Patch) -> None:
     """Take whatever looks like ours for ours."""
     whose = _attribution.whose
 
-    def ours(*given: Any) -> str:
-        said = whose(*given)
+    def ours(case: _attribution.Case, item: object) -> str:
+        said = whose(case, item)
         return "ours" if said == "foreign" else said
 
-    import retry_guard_contracts._evidence as evidence
-
-    patch.setattr(evidence, "whose", ours)
+    patch.setattr(_evidence, "whose", ours)
 
 
 SHIPPED: dict[str, Callable[[Patch], None]] = {

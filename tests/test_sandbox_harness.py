@@ -1,19 +1,13 @@
 """The harnesses: each goes wrong as it says, hurts who is unguarded, and harms no guarded call."""
 
-import json
-from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 
 import pytest
 
-from retry_guard_sandbox import Grid, Row, Spec, run_all
-from retry_guard_sandbox._episode import world_of
-from retry_guard_sandbox.conditions import CONDITIONS, Asked, Setting
-from retry_guard_sandbox.grading._tally import is_false_completion
+from retry_guard_sandbox import Grid, Row, run_all
 from retry_guard_sandbox.harness import HARNESSES
 from retry_guard_sandbox.harness._crashes import CRASHES, PAUSES
-from retry_guard_sandbox.world._operators import OPERATORS
 
 POINTS = max(len(CRASHES), len(PAUSES))
 every_harness = pytest.mark.parametrize("harness", sorted(HARNESSES))
@@ -24,7 +18,7 @@ def played(harness: str) -> tuple[Row, ...]:
     """Return the rows of a small grid with this harness; the seeds go through all its points."""
     grid = Grid(
         harness=(harness,),
-        services=("billing", "tickets"),
+        services=("billing", "tickets", "social"),
         agents=("retry",),
         faults=("none", "lost_request", "lost_ack", "late_commit", "redelivery", "error_after"),
         attempts_hit=("1",),
@@ -47,7 +41,10 @@ def sent_twice(found: Iterable[Row]) -> list[Row]:
 
 @every_harness
 def test_nothing_breaks(harness: str) -> None:
-    assert [row for row in played(harness) if row.error is not None or row.claimed is None] == []
+    broken = [row for row in played(harness) if row.error is not None or row.claimed is None]
+    if harness == "user_retry":  # a user who is told that it was given up does not ask again
+        broken = [row for row in broken if row.outcome != "duplicate" and not row.escalated]
+    assert broken == []
 
 
 @every_harness
@@ -56,7 +53,7 @@ def test_the_guard_sends_no_duplicate_and_lets_nothing_be_claimed_that_was_not(
 ) -> None:
     guarded = rows(harness, condition="guard")
     assert sent_twice(guarded) == []
-    assert [row for row in guarded if is_false_completion(row)] == []
+    assert [row for row in guarded if row.claimed == "done" and row.outcome != "exactly_once"] == []
 
 
 @every_harness

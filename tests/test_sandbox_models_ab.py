@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from retry_guard_console import main
-from retry_guard_console._models import _Record
+from retry_guard_console._transcript import Record
 from retry_guard_sandbox import read_rows, run
 from retry_guard_sandbox.models import Run, TranscriptError, opening_line, read_transcript
 from retry_guard_sandbox.models._endpoint import Endpoint as Reached
@@ -251,7 +251,7 @@ def test_ctrl_c_keeps_what_was_finished_also_in_the_transcript(tmp_path: Path) -
 def test_what_was_paid_for_is_in_the_file_at_once(tmp_path: Path) -> None:
     path = tmp_path / "said.jsonl"
     with path.open("x", encoding="utf-8") as file:
-        _Record(path, file).write("an episode\n")
+        Record(path, file).write("an episode\n")
         assert path.read_text(encoding="utf-8") == "an episode\n"
 
 

@@ -78,7 +78,7 @@ def _pursue(record: Record, now: Now, terms: Terms, policy: Policy, note: str) -
         raise
     if record.state == "done":
         return End("done", record.value, note if saved else "not_recorded")
-    if record.state == "not_executed":
+    if record.state == "not_executed" or not saved:
         return End("not_executed" if saved else "unknown", record.value, note)
     return End("unresolved", note=why or record.state, not_before=at)
 

@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING
 from retry_guard_console._ab_options import add_options, grid_of, refuse_contradictions
 from retry_guard_console._course import Course, took
 from retry_guard_console._interrupts import interruptible
-from retry_guard_console._models import (
-    Scripts,
-    staged_models,
-    staged_replay,
-)
+from retry_guard_console._models import staged_models, staged_replay
 from retry_guard_console._outputs import opened, told
+from retry_guard_console._play import Scripts
 from retry_guard_console._shared import complain, refuse
 from retry_guard_console._tables import print_report
 from retry_guard_core import GuardError
 
 if TYPE_CHECKING:
-    from retry_guard_console._models import Play
+    from retry_guard_console._play import Play
     from retry_guard_console._shared import Subparsers
     from retry_guard_sandbox import Bound, Report, Row
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from retry_guard_console._interrupts import Interrupt
 
 if TYPE_CHECKING:
-    from retry_guard_console._models import Play
+    from retry_guard_console._play import Play
     from retry_guard_sandbox import Meter, Row
 
 

@@ -1,47 +1,23 @@
 """`ab --model`, and `ab --replay`: real models as agents, live or from a transcript."""
 
 import argparse
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TextIO
+from typing import TYPE_CHECKING
 
 from retry_guard_console._outputs import told
+from retry_guard_console._play import Play, Progress, Stop
 from retry_guard_console._shared import complain, shown
+from retry_guard_console._transcript import Nowhere, Record, Replay, troubles_of
 from retry_guard_core import GuardError
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
-    from retry_guard_sandbox import Meter, Row, Spec, models
+    from retry_guard_sandbox import Row, Spec, models
 
 OF_MODELS = ("base_url", "model_timeout", "token_cap", "cost_cap", "price", "record")
 """The options that only `--model` gives a meaning."""
-
-Progress = Callable[[int], None]
-Stop = Callable[[], bool]
-
-
-class Play(Protocol):
-    """What a run plays: `total` episodes, whose rows come in their order."""
-
-    total: int
-    meter: "Meter"
-
-    def rows(self, progress: Progress, stop: Stop) -> Iterator["Row"]:
-        """Yield the rows; raises `CutShortError` where it ends before the last episode."""
-        ...
-
-    def opened(self) -> "AbstractContextManager[object]":
-        """Open what it needs."""
-        ...
-
-    def remarks(self) -> Iterable[str]:
-        """Return what else there is to say afterwards, in lines."""
-        ...
 
 
 def add_model_options(parser: argparse.ArgumentParser) -> None:
@@ -88,7 +64,7 @@ def staged_models(given: argparse.Namespace, specs: Sequence["Spec"]) -> Play:
 
 def staged_replay(path: Path) -> Play:
     """Return the run that a transcript holds; raises `GuardError`."""
-    return _Replay(path)
+    return Replay(path)
 
 
 def models_of(given: argparse.Namespace) -> tuple[str, ...]:
@@ -110,7 +86,8 @@ class _Live:
         from retry_guard_sandbox import models
 
         self._specs, self._cast, self._purse, self._given = specs, cast, purse, given
-        self._run, self._file = models.Run(), _Nowhere()
+        self._run = models.Run()
+        self._file = Nowhere()
         self.total, self.meter = len(specs), self._run.meter
 
     @contextmanager
@@ -126,7 +103,7 @@ class _Live:
             if path is not None:
                 with told("record", path):
                     file = stack.enter_context(path.open("x", encoding="utf-8", newline="\n"))
-                self._file = _Record(path, file)
+                self._file = Record(path, file)
                 self._file.write(models.opening_line(self.total))
             yield
 
@@ -141,97 +118,10 @@ class _Live:
         )
 
     def remarks(self) -> Iterable[str]:
-        yield from _troubles(self._run)
+        yield from troubles_of(self._run)
         purse, cost = self._purse, ""
         if purse.cost is not None:
             cost = f", which cost {purse.cost:,.4f} by --price"
         yield f"{purse.tokens:,} tokens{cost}"
         if self._cast.repeated:
             yield f"{self._cast.repeated} requests to models were sent again, at a cost not known"
-
-
-class _Nowhere:
-    def write(self, line: str) -> None:
-        """Keep nothing."""
-
-
-@dataclass(slots=True)
-class _Record(_Nowhere):
-    """A transcript that is being written: whatever happens, finished episodes are in it."""
-
-    path: Path
-    file: TextIO
-
-    def write(self, line: str) -> None:
-        with told("record", self.path):
-            self.file.write(line)
-            self.file.flush()
-
-
-class _Replay:
-    """A run that asks nobody."""
-
-    def __init__(self, path: Path) -> None:
-        from retry_guard_sandbox import models
-
-        with told("replay", path):
-            self._file = path.open(encoding="utf-8")
-        self._run, self._path = models.Run(), path
-        with self._said():
-            try:
-                self._transcript = models.read_transcript(self._file)
-            except BaseException:
-                self._file.close()
-                raise
-        self.total, self.meter = self._transcript.total, self._run.meter
-
-    def opened(self) -> "AbstractContextManager[object]":
-        return self._file
-
-    def rows(self, progress: Progress, stop: Stop) -> Iterator["Row"]:
-        with self._said():
-            yield from self._run.replayed(self._transcript, progress=progress, stop=stop)
-
-    def remarks(self) -> Iterable[str]:
-        return _troubles(self._run)
-
-    @contextmanager
-    def _said(self) -> Generator[None]:
-        """Say which file it is whose content is wrong."""
-        from retry_guard_sandbox import models
-
-        try:
-            yield
-        except (models.TranscriptError, UnicodeDecodeError) as error:
-            raise GuardError(f"--replay {self._path}: {error}") from error
-
-
-def _troubles(run: "models.Run") -> Iterator[str]:
-    for said, episodes in run.troubles.items():
-        yield f"{episodes} episodes ended in an error: {shown(said)}"
-
-
-class Scripts:
-    """A run of scripted agents alone."""
-
-    def __init__(self, specs: Sequence["Spec"], jobs: int) -> None:
-        """Run them in so many processes."""
-        from retry_guard_sandbox import Meter
-
-        self._specs, self._jobs = specs, jobs
-        self.total, self.meter = len(specs), Meter()
-
-    def opened(self) -> "AbstractContextManager[object]":
-        """Open nothing."""
-        return nullcontext()
-
-    def rows(self, progress: Progress, stop: Stop) -> Iterator["Row"]:
-        """Yield the rows; raises `CutShortError` where a process is lost."""
-        from retry_guard_sandbox import run_all
-
-        play = partial(run_all, self._specs, jobs=self._jobs, meter=self.meter)
-        return play(progress=progress, stop=stop)
-
-    def remarks(self) -> Iterable[str]:
-        """Nothing."""
-        return ()

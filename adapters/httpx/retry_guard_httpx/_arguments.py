@@ -8,7 +8,7 @@ from retry_guard import ArgumentError
 from retry_guard_contracts import parse_json
 
 
-def arguments_of(tool: str, path: dict[str, str], request: Any) -> dict[str, Any]:  # noqa: ANN401 - a Request of either library
+def arguments_of(tool: str, path: dict[str, str], request: Any) -> dict[str, Any]:
     """Return what a request asks for: `path`, `query` and `body`, where it has them.
 
     Raises `ArgumentError` for a body that cannot be read before it is sent.
@@ -25,7 +25,7 @@ def arguments_of(tool: str, path: dict[str, str], request: Any) -> dict[str, Any
     return found
 
 
-def kind_of(request: Any) -> str:  # noqa: ANN401 - (the same)
+def kind_of(request: Any) -> str:
     """Return what its body is: `json`, `form`, or its media type."""
     if request.headers.get("content-encoding"):
         return "encoded"
@@ -35,7 +35,7 @@ def kind_of(request: Any) -> str:  # noqa: ANN401 - (the same)
     return "form" if media == "application/x-www-form-urlencoded" else media
 
 
-def _content(tool: str, request: Any) -> bytes:  # noqa: ANN401 - (the same)
+def _content(tool: str, request: Any) -> bytes:
     try:
         content: bytes = request.content
     except RuntimeError:  # as both libraries say that it was not read

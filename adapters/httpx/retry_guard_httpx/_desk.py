@@ -39,7 +39,7 @@ class Desk:
         self._library, self._guard, self._strict = library, guard, strict
         self._router = Router(guard.contracts)
 
-    def take(self, request: Any) -> tuple[Exchange, str, str | None] | None:  # noqa: ANN401 - a Request of either library
+    def take(self, request: Any) -> tuple[Exchange, str, str | None] | None:
         """Return the exchange of a request, scope and turn; None: it passes as it is."""
         if self._guard.mode == "off":
             return None
@@ -60,7 +60,7 @@ class Desk:
             return None
         return self._exchange(route, request, arguments), scope, turn
 
-    def _exchange(self, route: Route, request: Any, arguments: dict[str, Any]) -> Exchange:  # noqa: ANN401 - (the same)
+    def _exchange(self, route: Route, request: Any, arguments: dict[str, Any]) -> Exchange:
         key = route.contract.key
         _, _, ack = ((key and key.ack) or "").partition("header:")
         return Exchange(
@@ -72,7 +72,7 @@ class Desk:
             keep=self._headers | {ack.lower()},
         )
 
-    def _refuse_unknown(self, request: Any) -> None:  # noqa: ANN401 - (the same)
+    def _refuse_unknown(self, request: Any) -> None:
         if self._strict and self._guard.mode == "guard" and request.method not in SAFE:
             url = request.url.copy_with(query=None, userinfo=b"")
             msg = f"{request.method} {url} fits no contract: add one, or leave out strict"

@@ -4,10 +4,10 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from retry_guard import AsyncGuard, Done, Guard, NotExecuted, Outcome, Unknown, Unresolved
-from retry_guard_httpx._kept import Kept, kept, recorded
+from retry_guard_httpx._kept import kept, recorded
 from retry_guard_httpx._requests import request_of
 from retry_guard_httpx._routes import Route
 
@@ -19,7 +19,10 @@ MARK = "retry_guard"
 
 @dataclass(slots=True, kw_only=True)
 class Exchange:
-    """A request and its route. `keep`: further headers that are kept. `last`: what came back."""
+    """A request and its route. `keep`: further headers that are kept.
+
+    `last`: the response that came back. `value`: what stands for it, if it was done.
+    """
 
     library: ModuleType
     guard: Guard | AsyncGuard
@@ -28,31 +31,42 @@ class Exchange:
     arguments: dict[str, Any]
     keep: frozenset[str]
     last: Any = None
-    value: Kept | None = None
+    value: Any = None
 
     @property
     def tool(self) -> str:
         """The tool that the guard is asked for."""
         return self.route.contract.tool
 
-    def outgoing(self, arguments: Mapping[str, Any], extra: Mapping[str, str]) -> Any:  # noqa: ANN401 - a Request of either library
+    def outgoing(self, arguments: Mapping[str, Any], extra: Mapping[str, str]) -> Any:
         """Return the request that carries what was recorded."""
         return request_of(self.route, self.arguments, arguments, extra, self.request)
 
-    def ended(self, response: Any, body: bytes) -> Any:  # noqa: ANN401 - an end, or what has none
-        """Return how the send ended that was answered so, as the guard's `classify` says."""
-        stream = self.library.ByteStream(body)
-        status, headers, more = response.status_code, response.headers, response.extensions
-        made = self.library.Response
-        self.last = made(status, headers=headers, stream=stream, extensions=more)
-        read = made(status, headers=headers, content=body, request=self.request)
-        end = self.guard.classify(read)
-        if not isinstance(end, Done):
-            return end
-        self.value = kept(read, self.keep)
-        return Done(self.value)
+    def ended(self, response: Any, body: bytes) -> Any:
+        """Return how the send ended that was answered so, as the guard's `classify` says.
 
-    def answer(self, outcome: Outcome) -> Any:  # noqa: ANN401 - a Response of either library
+        Where that fails it is the response itself, so that the guard notes the failure.
+        """
+        self.last = self._response(response, stream=self.library.ByteStream(body))
+        self.last.extensions.update(response.extensions)
+        try:
+            read = self._response(response, content=body)
+        except self.library.DecodingError:
+            read = self.last
+        try:
+            end = cast("object", self.guard.classify(read))
+        except Exception:  # noqa: BLE001 - it is the user's
+            return read
+        if isinstance(end, Done):
+            self.value = read if read is self.last else kept(read, self.keep)
+            return Done(self.value)
+        return end if isinstance(end, NotExecuted | Unknown) else read
+
+    def _response(self, given: Any, **body: Any) -> Any:
+        made = self.library.Response
+        return made(given.status_code, headers=given.headers, request=self.request, **body)
+
+    def answer(self, outcome: Outcome) -> Any:
         """Return the response. Raises `UnresolvedError`, `NotExecutedError`, or what was raised."""
         if self.guard.mode != "guard":
             return self.last
@@ -69,7 +83,7 @@ class Exchange:
             case Unresolved():
                 return outcome.unwrap()
 
-    def _marked(self, value: Any, *, replayed: bool, warning: str | None) -> Any:  # noqa: ANN401 - what the guard answered
+    def _marked(self, value: Any, *, replayed: bool, warning: str | None) -> Any:
         response = self.last
         if value is not self.value or value is None:
             old = recorded(value)

@@ -22,6 +22,8 @@ HEADERS = frozenset(
 )
 """Headers that are kept. Others speak of the connection, or of who asked (`Set-Cookie`)."""
 
+_FIELDS = {"status_code", "headers", "body"}
+
 
 @dataclass(frozen=True, slots=True)
 class Kept:
@@ -41,7 +43,7 @@ class Kept:
         return parse_json(self.content.decode())
 
 
-def kept(response: Any, headers: frozenset[str]) -> Kept:  # noqa: ANN401 - a Response of either library
+def kept(response: Any, headers: frozenset[str]) -> Kept:
     """Return what is kept of a response that was read. `headers`: further ones, in lower case."""
     chosen = HEADERS | headers
     found = {name: value for name, value in response.headers.items() if name in chosen}
@@ -61,11 +63,8 @@ def recorded(value: object) -> Kept:
     match value:
         case Kept():
             return value
-        case {"status_code": int(status), "headers": dict(), "body": str() | bytes()} if (
-            len(value) == 3  # noqa: PLR2004 - as many as named before
-        ):
-            held = cast("dict[str, Any]", value)
-            return Kept(status, held["headers"], held["body"])
+        case dict() if (held := cast("dict[str, Any]", value)).keys() == _FIELDS:
+            return Kept(**held)
         case None:
             return Kept(204, {}, "")
         case str():

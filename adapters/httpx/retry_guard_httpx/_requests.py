@@ -14,8 +14,8 @@ def request_of(
     own: Mapping[str, Any],
     arguments: Mapping[str, Any],
     extra: Mapping[str, str],
-    request: Any,  # noqa: ANN401 - a Request of either library
-) -> Any:  # noqa: ANN401 - (the same)
+    request: Any,
+) -> Any:
     """Return the request to send. `own`: the arguments of `request`.
 
     A part that is the same object goes out in the bytes of `request`. Everything that is no
@@ -46,7 +46,7 @@ def _target(route: Route, arguments: Mapping[str, Any], given: str) -> str:
     return path + "/" * given.endswith("/") + "?" * (query != "") + query
 
 
-def _written(body: Any, kind: str) -> bytes:  # noqa: ANN401 - whatever was recorded
+def _written(body: Any, kind: str) -> bytes:
     if body is None:
         return b""
     if kind == "form":

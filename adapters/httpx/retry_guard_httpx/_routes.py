@@ -58,7 +58,7 @@ def split(path: str) -> tuple[str, ...]:
     return tuple(unquote(segment, errors="surrogateescape") for segment in parts if segment)
 
 
-def path_of(url: Any) -> str:  # noqa: ANN401 - a URL of either library
+def path_of(url: Any) -> str:
     """Return the path of a URL as it is on the wire."""
     path: bytes = url.raw_path.partition(b"?")[0]
     return path.decode("ascii")
@@ -76,7 +76,7 @@ class Router:
             example = "POST https://api.example.com/v1/charges"
             raise UsageError(f"no contract is that of a route: name its tool like {example!r}")
 
-    def find(self, request: Any) -> tuple[Route, dict[str, str]] | None:  # noqa: ANN401 - a Request of either library
+    def find(self, request: Any) -> tuple[Route, dict[str, str]] | None:
         """Return the route of a request, and the values of its names; None: it fits none."""
         self._renew()
         url, segments = request.url, split(path_of(request.url))

@@ -15,7 +15,7 @@ _LIBRARIES = ("httpx", "httpx2")
 class Guarded:
     """What both share: the transport inside, the guard, and what takes requests in."""
 
-    def __init__(self, transport: Any, guard: Any, desk: Desk) -> None:  # noqa: ANN401 - of either library and kind
+    def __init__(self, transport: Any, guard: Any, desk: Desk) -> None:
         """Nothing is opened yet."""
         self._transport, self._guard, self._desk = transport, guard, desk
 
@@ -23,14 +23,14 @@ class Guarded:
 class Blocking(Guarded):
     """Guards the requests of a `Client`."""
 
-    def handle_request(self, request: Any) -> Any:  # noqa: ANN401 - Request and Response of either library
+    def handle_request(self, request: Any) -> Any:
         """Return the response to one request; see `guarded`."""
         taken = self._desk.take(request)
         if taken is None:
             return self._transport.handle_request(request)
         exchange, scope, turn = taken
 
-        def send(arguments: dict[str, Any], extra: dict[str, str]) -> Any:  # noqa: ANN401 - an end
+        def send(arguments: dict[str, Any], extra: dict[str, str]) -> Any:
             response = self._transport.handle_request(exchange.outgoing(arguments, extra))
             try:
                 body = b"".join(response.stream)
@@ -62,14 +62,14 @@ class Blocking(Guarded):
 class Awaited(Guarded):
     """Guards the requests of an `AsyncClient`."""
 
-    async def handle_async_request(self, request: Any) -> Any:  # noqa: ANN401 - (the same)
+    async def handle_async_request(self, request: Any) -> Any:
         """Return the response to one request; see `guarded`."""
         taken = self._desk.take(request)
         if taken is None:
             return await self._transport.handle_async_request(request)
         exchange, scope, turn = taken
 
-        async def send(arguments: dict[str, Any], extra: dict[str, str]) -> Any:  # noqa: ANN401 - an end
+        async def send(arguments: dict[str, Any], extra: dict[str, str]) -> Any:
             outgoing = exchange.outgoing(arguments, extra)
             response = await self._transport.handle_async_request(outgoing)
             try:
@@ -100,13 +100,13 @@ class Awaited(Guarded):
 
 
 @cache
-def transport_class(library: ModuleType, *, awaits: bool) -> Any:  # noqa: ANN401 - a class made here
+def transport_class(library: ModuleType, *, awaits: bool) -> Any:
     """Return the class of transports for a library; `awaits`: for an `AsyncClient`."""
     own, base = (Awaited, "AsyncBaseTransport") if awaits else (Blocking, "BaseTransport")
     return type("GuardedTransport", (own, getattr(library, base)), {})
 
 
-def library_of(transport: Any, guard: Any) -> ModuleType:  # noqa: ANN401 - whatever was given
+def library_of(transport: Any, guard: Any) -> ModuleType:
     """Return httpx or httpx2, whichever the transport belongs to. Raises `UsageError`."""
     if not isinstance(guard, Guard | AsyncGuard):
         raise UsageError(f"guard: give a Guard or AsyncGuard, not {type(guard).__name__}")
@@ -124,7 +124,7 @@ def library_of(transport: Any, guard: Any) -> ModuleType:  # noqa: ANN401 - what
     raise UsageError(msg)
 
 
-def _inside(transport: Any) -> Iterator[Any]:  # noqa: ANN401 - (the same)
+def _inside(transport: Any) -> Iterator[Any]:
     """Yield a transport, and those that it holds."""
     rest, seen = [transport], set[int]()
     while rest:
@@ -140,10 +140,10 @@ def _inside(transport: Any) -> Iterator[Any]:  # noqa: ANN401 - (the same)
             ]
 
 
-def _refuse_again(transport: Any) -> None:  # noqa: ANN401 - (the same)
-    kind: type[object] = type(transport)
+def _refuse_again(transport: object) -> None:
     if isinstance(transport, Guarded):
         raise UsageError("the transport is guarded already: guard it once")
+    kind = type(transport)
     if "Retry" in kind.__name__ or kind.__module__.partition(".")[0] == "httpx_retries":
         advice = "leave it out, the guard sends again where that is safe"
         raise UsageError(f"{kind.__name__} sends again by itself, unseen: {advice}")

@@ -108,7 +108,8 @@ class Performer(ABC):
             # The core would claim anew, and then might send what no record shows.
             if hold or record.state == "not_executed":
                 raise
-            ok = False
+            # What stays open loses nothing by it: the lease runs out by itself.
+            ok = record.state == "open"
         return self.reply(record, ok)
 
     def _kept(self, record: Record, hold: bool) -> bool:  # noqa: FBT001 - called by position

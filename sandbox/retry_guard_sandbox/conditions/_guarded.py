@@ -1,7 +1,6 @@
 """The code path of all arms: a guard, which in all but its own passes everything on."""
 
 import json
-from collections import Counter
 from collections.abc import Callable
 from contextvars import ContextVar
 from functools import cache, partial

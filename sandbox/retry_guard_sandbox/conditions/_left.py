@@ -1,7 +1,7 @@
 """What an agent leaves to a person by finishing as uncertain."""
 
 from retry_guard_sandbox.agents import heard
-from retry_guard_sandbox.conditions._caller import Setting
+from retry_guard_sandbox.conditions._caller import Doubt, Setting
 from retry_guard_sandbox.conditions._course import Course, judge
 from retry_guard_sandbox.services import TOOLS
 
@@ -31,5 +31,14 @@ def leave_to_a_person(setting: Setting) -> None:
     """
     known = {TOOLS[e.tool].action(e.arguments) for e in setting.escalations}
     setting.escalations.extend(
-        judge(setting, doubt) for name, doubt in setting.doubts.items() if name not in known
+        judge(setting, doubt)
+        for name, doubt in setting.doubts.items()
+        if name not in known and _was_begun(setting, name, doubt)
     )
+
+
+def _was_begun(setting: Setting, name: str, doubt: Doubt) -> bool:
+    """Whether such a call was sent at all; else it was taken for one that was worded otherwise."""
+    tool = doubt.call.tool
+    requests = [seen.request for seen in (*setting.world.wire.seen, *setting.lost)]
+    return any(r.tool == tool and TOOLS[tool].action(r.arguments) == name for r in requests)

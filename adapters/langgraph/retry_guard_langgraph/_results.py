@@ -1,0 +1,133 @@
+"""What a send through the harness proves, and how its result is stored and shown again."""
+
+from typing import Any, Literal, cast
+
+from langchain_core.messages import ToolMessage
+from langgraph.types import Command
+
+from retry_guard import Contract, Done, NotExecuted, Unknown
+from retry_guard_langgraph._probe import Ran, Shown
+
+End = Done | NotExecuted | Unknown
+MARK = "retry_guard_langgraph"
+_PLAIN = frozenset({type(None), bool, int, float, str})
+
+
+def judge(ran: Ran, classify: Any) -> End:
+    """Return what one send proves: the body's own end first, then how the harness shows it."""
+    end = _end(ran, classify)
+    if isinstance(end, Done):
+        ran.kept = end.value
+    return end
+
+
+def _end(ran: Ran, classify: Any) -> End:
+    if ran.paused:
+        return NotExecuted(ran.raised)
+    if not ran.entered:
+        return _outside(ran, classify)
+    if ran.error is not None:
+        return _proven(ran.contract, ran.error, classify(ran.error))
+    end: End = classify(ran.value)
+    if not isinstance(end, Done):
+        return _proven(ran.contract, ran.value, end)
+    if _is_error(ran.shown) and ran.raised is None:
+        return _proven(ran.contract, _text(ran.shown), Unknown(_text(ran.shown)))
+    return Done(stored(end.value if is_plain(ran.value) else ran.shown))
+
+
+def _outside(ran: Ran, classify: Any) -> End:
+    """The body did not run. That proves something only where the harness had called the tool."""
+    if ran.raised is not None:
+        return NotExecuted(ran.raised) if ran.reached else classify(ran.raised)
+    if _is_error(ran.shown):
+        return NotExecuted(ran.shown) if ran.reached else Unknown(_text(ran.shown))
+    return Done(stored(ran.shown))
+
+
+def _proven(contract: Contract, fact: object, end: End) -> End:
+    return NotExecuted(fact) if contract.proves_nothing_ran(fact) else end
+
+
+def _is_error(shown: Shown | None) -> bool:
+    return isinstance(shown, ToolMessage) and shown.status == "error"
+
+
+def _text(shown: Shown | None) -> str:
+    return str(shown.content) if isinstance(shown, ToolMessage) else str(shown)
+
+
+def is_plain(value: object) -> bool:
+    """Whether it is data that a tool shows in the same way after it was stored."""
+    if type(value) in _PLAIN:
+        return True
+    if type(value) in (list, tuple):
+        return all(is_plain(each) for each in cast("list[object]", value))
+    if type(value) is dict:
+        items = cast("dict[object, object]", value).items()
+        return all(type(name) is str and is_plain(each) for name, each in items)
+    return False
+
+
+def stored(value: object) -> object:
+    """Return a result as data, as far as it can be; what cannot be kept stays as it is."""
+    match value:
+        case ToolMessage():
+            kept = {n: getattr(value, n) for n in ("content", "artifact", "status", "name")}
+            return _form("message", **kept)
+        case Command():
+            fields: dict[str, object] = {
+                name: stored(getattr(cast("object", value), name))
+                for name in ("graph", "update", "resume", "goto")
+            }
+            return _form("command", **fields)
+        case list():
+            return [stored(each) for each in cast("list[object]", value)]
+        case dict():
+            return {n: stored(each) for n, each in cast("dict[str, object]", value).items()}
+        case _:
+            return value
+
+
+def shown(value: object, call_id: str) -> Shown | None:
+    """Return what was stored of a shown result; None for a value that the tool has to show."""
+    found: Any = _opened(value, call_id)
+    if isinstance(found, ToolMessage | Command):
+        return cast("Shown", found)
+    parts = cast("list[Any]", found if type(found) is list else [])
+    if parts and all(isinstance(part, ToolMessage | Command) for part in parts):
+        return parts
+    return None
+
+
+def _form(kind: Literal["message", "command"], **fields: object) -> dict[str, object]:
+    return {MARK: kind, **fields}
+
+
+def _opened(value: object, call_id: str) -> object:
+    if isinstance(value, list):
+        return [_opened(each, call_id) for each in cast("list[object]", value)]
+    if not isinstance(value, dict):
+        return value
+    fields = cast("dict[str, Any]", value)
+    opened: dict[str, Any] = {
+        name: _opened(each, call_id) for name, each in fields.items() if name != MARK
+    }
+    match fields.get(MARK):
+        case "message":
+            return ToolMessage(tool_call_id=call_id, **opened)
+        case "command":
+            return Command[Any](**opened)
+        case _:
+            return opened
+
+
+def marked(result: Shown, note: dict[str, object]) -> Shown:
+    """Return a message with a note beside its content, where neither model nor tool looks."""
+    return noted(result, note) if isinstance(result, ToolMessage) else result
+
+
+def noted(message: ToolMessage, note: dict[str, object]) -> ToolMessage:
+    """Return the message with a note."""
+    more = {**message.additional_kwargs, "retry_guard": note}
+    return message.model_copy(update={"additional_kwargs": more})

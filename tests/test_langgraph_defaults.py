@@ -1,0 +1,235 @@
+"""The harmful defaults of the harness, switched on: what repeats calls blindly sends nothing."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain.agents.middleware import ToolRetryMiddleware
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import ToolException, tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.errors import GraphInterrupt
+from langgraph.prebuilt import ToolNode
+from langgraph.types import Command, RetryPolicy
+
+from adapter_suite import CONTRACTS, Call, World
+from guards import changed
+from langgraph_agents import (
+    asks,
+    awaited,
+    blocking,
+    graph_of,
+    guard_of,
+    human,
+    one_node,
+    told,
+    tools_of,
+)
+from retry_guard import Contract, UsageError
+from retry_guard_outcomes import classify
+
+C1 = Call("c1", {"customer": "c1", "amount": 1})
+C2 = Call("c2", {"customer": "c2", "amount": 2})
+RETRY = ToolRetryMiddleware(max_retries=2, initial_delay=0.0, jitter=False)
+PATIENT = RetryPolicy(max_attempts=3, initial_interval=0.0, jitter=False, retry_on=Exception)
+every_run = pytest.mark.parametrize("run", [blocking, awaited])
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(CONTRACTS["neither"], tmp_path)
+
+
+@every_run
+@pytest.mark.parametrize("place", ["outer", "inner"])
+def test_a_retry_middleware_outside_or_inside_repeats_nothing(
+    place: str, run: Callable[..., Any], world: World
+) -> None:
+    world.fates.append("lost_ack")
+    tools = tools_of(world)
+    outer, inner = [RETRY] * (place == "outer"), [RETRY] * (place == "inner")
+    graph = graph_of("agent", guard_of(world, tools), tools, asks(C1), outer=outer, inner=inner)
+    told_of = told(run(graph, human("h1"))["messages"])["c1"]
+    assert world.requests == len(world.effects) == 1
+    assert "not known whether" in str(told_of.content)
+    assert "try again" not in str(told_of.content).casefold()
+
+
+@every_run
+def test_without_the_guard_the_same_middleware_sends_three_times(
+    run: Callable[..., Any], world: World
+) -> None:
+    world.fates.extend(["lost_ack"] * 2)
+    tools = tools_of(world)
+    guard = guard_of(world, tools, contracts=[])
+    run(graph_of("agent", guard, tools, asks(C1), outer=[RETRY]), human("h1"))
+    assert len(world.effects) == 3
+
+
+@every_run
+def test_a_retry_policy_of_the_node_repeats_nothing(run: Callable[..., Any], world: World) -> None:
+    world.fates.append("lost_ack")
+    failing = list[int]()
+
+    @tool
+    def notify() -> str:
+        """Fail twice."""
+        failing.append(1)
+        if len(failing) < 3:
+            raise ConnectionError("transient")
+        return "sent"
+
+    tools = [*tools_of(world), notify]
+    calls = asks(C1, C2, Call("c3", {}, "notify"))
+    graph = graph_of("node", guard_of(world, tools), tools, calls, node={"retry_policy": PATIENT})
+    ends = told(run(graph, human("h1"))["messages"])
+    assert (ends["c2"].kind, ends["c3"].content) == ("done", "sent")
+    assert world.requests == len(world.effects) == 2
+
+
+def test_a_node_that_is_retried_decides_for_each_of_its_writes(world: World) -> None:
+    """B9: it pays, and then something else in its body fails."""
+    guard = guard_of(world, contracts=[])
+    charge = guard.effect(Contract(tool="charge"))(world.charge)
+    tried = list[int]()
+
+    @guard.node
+    def node(state: dict[str, Any]) -> dict[str, Any]:
+        charge("c1", 10)
+        tried.append(1)
+        if len(tried) < 3:
+            raise ConnectionError("transient")
+        return {}
+
+    one_node(node, retry_policy=PATIENT).invoke(human("h1"))
+    assert (len(tried), len(world.effects)) == (3, 1)
+
+
+def test_a_retry_middleware_is_refused_where_it_is_shown(world: World) -> None:
+    guard = guard_of(world)
+    with pytest.raises(UsageError, match="ToolRetryMiddleware would repeat charge"):
+        guard.innermost(RETRY)
+    other = ToolRetryMiddleware(tools=["list_charges"])
+    assert guard.innermost(other) == [other, guard]
+
+
+@pytest.mark.parametrize("handled", [True, "Oh no."])
+def test_an_error_that_the_node_made_a_message_of_is_unknown(handled: Any, world: World) -> None:
+    world.fates.append("lost_ack")
+    tools, guard = tools_of(world), guard_of(world)
+    node = ToolNode(tools, wrap_tool_call=guard.wrap_tool_call, handle_tool_errors=handled)
+    given = {"messages": [*human("h1")["messages"], asks(C1)]}
+    for _ in range(2):
+        end = one_node(node).invoke(given)
+        assert "not known whether" in str(told(end["messages"])["c1"].content)
+    assert len(world.effects) == 1
+
+
+def of_cause(result: Any) -> Any:
+    return classify(getattr(result, "__cause__", result))
+
+
+@every_run
+@pytest.mark.parametrize(
+    ("error", "known"), [(ConnectionRefusedError, True), (TimeoutError, False)]
+)
+def test_an_error_that_the_tool_itself_made_a_message_of_is_judged_as_it_was(
+    error: type[Exception], known: bool, run: Callable[..., Any], world: World
+) -> None:
+    @tool
+    def charge(customer: str, amount: int) -> dict[str, Any]:
+        """Charge, and hide what went wrong."""
+        world.requests += 1
+        raise ToolException("upstream failed") from error()
+
+    charge.handle_tool_error = True
+    guard = guard_of(world, [charge], classify=of_cause)
+    graph = graph_of("agent", guard, [charge], asks(C1), asks(C1._replace(id="c2")))
+    ends = told(run(graph, human("h1"))["messages"])
+    if known:
+        assert (world.requests, ends["c1"].content) == (2, "upstream failed")
+    else:
+        assert world.requests == 1
+        assert "not known whether" in str(ends["c1"].content)
+
+
+def test_arguments_that_do_not_fit_the_tool_are_told_as_the_node_tells_them(world: World) -> None:
+    tools = tools_of(world)
+    wrong = C1._replace(arguments={"customer": "c1", "amount": "much"})
+    graph = graph_of("agent", guard_of(world, tools), tools, asks(wrong), asks(C2))
+    ends = told(graph.invoke(human("h1"))["messages"])
+    assert "amount" in str(ends["c1"].content)
+    assert ends["c2"].kind == "done"
+    assert [effect["customer"] for effect in world.effects] == ["c2"]
+    assert [r.state for r in world.ledger().list("acme")] == ["not_executed", "done"]
+
+
+def test_an_interrupt_of_the_harness_goes_through(world: World) -> None:
+    @tool
+    def charge(customer: str, amount: int) -> str:
+        """Pause."""
+        raise GraphInterrupt
+
+    guard = guard_of(world, [charge])
+    graph = graph_of("agent", guard, [charge], asks(C1), checkpointer=InMemorySaver())
+    end = graph.invoke(human("h1"), {"configurable": {"thread_id": "1"}})
+    assert not [m for m in end["messages"] if isinstance(m, ToolMessage)]
+
+
+@pytest.mark.parametrize("kind", ["agent", "node"])
+def test_time_travel_to_before_the_tools_replays(kind: Any, world: World) -> None:
+    tools, config = tools_of(world), {"configurable": {"thread_id": "1"}}
+    guard = guard_of(world, tools)
+    graph = graph_of(kind, guard, tools, asks(C1), checkpointer=InMemorySaver())
+    first = graph.invoke(human("h1"), config)
+    before = next(s for s in graph.get_state_history(config) if s.next == ("tools",))
+    again = graph.invoke(None, before.config)
+    assert told(again["messages"]) == told(first["messages"])
+    message = next(m for m in again["messages"] if isinstance(m, ToolMessage))
+    assert message.additional_kwargs["retry_guard"]["replayed"] is True
+    assert len(world.effects) == 1
+
+
+def test_a_sibling_that_fails_makes_no_finished_call_run_again(world: World) -> None:
+    failed = list[int]()
+
+    @tool
+    def fail() -> str:
+        """Fail once."""
+        failed.append(1)
+        if len(failed) == 1:
+            raise RuntimeError("no")
+        return "fine"
+
+    tools, config = [*tools_of(world), fail], {"configurable": {"thread_id": "1"}}
+    calls = asks(C1, Call("c2", {}, "fail"))
+    graph = graph_of("node", guard_of(world, tools), tools, calls, checkpointer=InMemorySaver())
+    with pytest.raises(RuntimeError):
+        graph.invoke(human("h1"), config)
+    assert told(graph.invoke(None, config)["messages"])["c1"].content == {"id": "ch_1"}
+    assert len(world.effects) == 1
+
+
+def test_twins_that_each_count_run_once_each(world: World) -> None:
+    world.contract = changed(CONTRACTS["neither"], twins="count")
+    tools = tools_of(world)
+    twin = C1._replace(id="c2", arguments={"amount": 1.0, "customer": "c1"})
+    for _ in range(2):
+        graph = graph_of("node", guard_of(world, tools), tools, asks(C1, twin))
+        graph.invoke(human("h1"))
+        assert len(world.effects) == 2
+
+
+def test_a_command_is_given_back_as_it_was(world: World) -> None:
+    @tool
+    def charge(customer: str, amount: int) -> Command[Any]:
+        """Charge, and write to the state."""
+        world.charge(customer, amount)
+        answer = ToolMessage("charged", tool_call_id="c1", name="charge")
+        return Command(update={"messages": [answer]})
+
+    for _ in range(2):
+        graph = graph_of("agent", guard_of(world, [charge]), [charge], asks(C1))
+        assert told(graph.invoke(human("h1"))["messages"])["c1"].content == "charged"
+    assert len(world.effects) == 1

@@ -1,0 +1,441 @@
+"""An unresolved call pauses the run with a question; the answer goes where its question says."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command, interrupt
+
+from adapter_suite import CONTRACTS, Call, World
+from guards import changed
+from langgraph_agents import asks, graph_of, guard_of, human, one_node, told, tools_of
+from retry_guard import Contract
+
+CONFIG = {"configurable": {"thread_id": "1"}}
+C1 = Call("c1", {"customer": "c1", "amount": 1})
+C2 = Call("c2", {"customer": "c2", "amount": 2})
+every_kind = pytest.mark.parametrize("kind", ["agent", "node"])
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(CONTRACTS["neither"], tmp_path)
+
+
+def paused(world: World, kind: Any, *calls: Call, **options: Any) -> tuple[Any, list[Any]]:
+    """A run that paused, and its questions."""
+    tools = tools_of(world)
+    guard = guard_of(world, tools, **options)
+    graph = graph_of(kind, guard, tools, asks(*calls), checkpointer=InMemorySaver())
+    return graph, questions(graph.invoke(human("h1"), CONFIG))
+
+
+def questions(result: dict[str, Any]) -> list[Any]:
+    return list(result.get("__interrupt__", []))
+
+
+def args_of(question: Any) -> dict[str, Any]:
+    (request,) = question.value
+    args: dict[str, Any] = request["action_request"]["args"]
+    return args
+
+
+def asked(question: Any) -> str:
+    name: str = args_of(question)["question"]
+    return name
+
+
+def plain(question: Any, word: str, **more: Any) -> Any:
+    return {asked(question): {"answer": word, **more} if more else word}
+
+
+def edited(question: Any, word: str, **more: Any) -> Any:
+    """As Agent Inbox sends it: the request, with its arguments edited."""
+    args = {**args_of(question), "answer": word, **more}
+    return [{"type": "edit", "args": {"action": "x", "args": args}}]
+
+
+Answering = Callable[..., Any]
+every_form = pytest.mark.parametrize("said", [plain, edited])
+
+
+def test_the_question_has_the_form_that_agent_inbox_shows(world: World) -> None:
+    world.fates.append("lost_ack")
+    _, (question,) = paused(world, "agent", C1)
+    (request,) = question.value
+    assert set(request) == {"action_request", "config", "description"}
+    assert set(request["action_request"]) == {"action", "args"}
+    assert set(request["config"]) == {
+        *("allow_accept", "allow_edit", "allow_ignore", "allow_respond")
+    }
+    assert args_of(question)["arguments"] == C1.arguments
+    assert "not known whether `charge` took effect" in request["description"]
+
+
+@every_form
+@every_kind
+def test_an_answer_is_kept_in_the_ledger_and_ends_the_call(
+    kind: Any, said: Answering, world: World
+) -> None:
+    world.fates.append("lost_ack")
+    graph, (question,) = paused(world, kind, C1)
+    answer = said(question, "happened", result={"id": "ch_9"})
+    end = graph.invoke(Command(resume=answer), CONFIG)
+    assert told(end["messages"])["c1"].content == {"id": "ch_9"}
+    assert len(world.effects) == 1
+    (record,) = world.ledger().list("acme")
+    assert record.state == "done"
+
+
+@pytest.mark.parametrize(
+    ("word", "effects"), [("happened", 1), ("again", 2), ("did_not_happen", 2), ("abandon", 1)]
+)
+@every_kind
+def test_every_answer_does_what_it_says(kind: Any, word: str, effects: int, world: World) -> None:
+    world.fates.append("lost_ack")
+    graph, (question,) = paused(world, kind, C1)
+    answer = plain(question, word, final=word == "did_not_happen")
+    end = graph.invoke(Command(resume=answer), CONFIG)
+    assert questions(end) == []
+    assert len(world.effects) == effects
+    assert (told(end["messages"])["c1"].kind == "unresolved") == (word == "abandon")
+
+
+@every_form
+def test_two_questions_are_answered_in_swapped_order(said: Answering, world: World) -> None:
+    world.fates.extend(["lost_ack"] * 2)
+    graph, found = paused(world, "agent", C1, C2)
+    first, second = sorted(found, key=lambda q: args_of(q)["arguments"]["amount"])
+    half = graph.invoke(
+        Command(resume={second.id: said(second, "happened", result={"id": "two"})}), CONFIG
+    )
+    assert [asked(each) for each in questions(half)] == [asked(first)]
+    end = graph.invoke(
+        Command(resume={first.id: said(first, "happened", result={"id": "one"})}), CONFIG
+    )
+    assert {name: t.content for name, t in told(end["messages"]).items()} == {
+        "c1": {"id": "one"},
+        "c2": {"id": "two"},
+    }
+    assert len(world.effects) == 2
+
+
+def test_answers_that_came_to_the_wrong_question_go_to_their_own(world: World) -> None:
+    world.fates.extend(["lost_ack"] * 2)
+    graph, found = paused(world, "agent", C1, C2)
+    one, two = found
+    swapped = {
+        one.id: plain(two, "happened", result={"of": args_of(two)["arguments"]}),
+        two.id: plain(one, "happened", result={"of": args_of(one)["arguments"]}),
+    }
+    end = graph.invoke(Command(resume=swapped), CONFIG)
+    for _ in range(2):  # a question that was on its way already needs no new answer
+        if questions(end):
+            end = graph.invoke(Command(resume={q.id: {} for q in questions(end)}), CONFIG)
+    ends = told(end["messages"])
+    assert ends["c1"].content == {"of": C1.arguments}
+    assert ends["c2"].content == {"of": C2.arguments}
+    assert len(world.effects) == 2
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+def test_two_unresolved_calls_in_one_node_each_get_their_own_answer(
+    awaited: bool, world: World
+) -> None:
+    world.fates.extend(["lost_ack"] * 2)
+    tools = tools_of(world)
+    graph = graph_of(
+        "node", guard_of(world, tools), tools, asks(C1, C2), checkpointer=InMemorySaver()
+    )
+
+    def run(given: object) -> Any:
+        if awaited:
+            return asyncio.run(graph.ainvoke(given, CONFIG))
+        return graph.invoke(given, CONFIG)
+
+    end = run(human("h1"))
+    seen = list[str]()
+    while questions(end):
+        (question,) = questions(end)
+        seen.append(asked(question))
+        result = {"of": args_of(question)["arguments"]}
+        end = run(Command(resume=plain(question, "happened", result=result)))
+    assert len(seen) == len(set(seen)) == 2
+    ends = told(end["messages"])
+    assert ends["c1"].content == {"of": C1.arguments}
+    assert ends["c2"].content == {"of": C2.arguments}
+    assert len(world.effects) == 2
+
+
+def test_an_old_answer_repeats_nothing_when_a_sibling_is_answered_later(world: World) -> None:
+    world.fates.extend(["lost_ack"] * 2)
+    graph, (question,) = paused(world, "node", C1, C2)
+    end = graph.invoke(Command(resume=plain(question, "again")), CONFIG)
+    (other,) = questions(end)
+    end = graph.invoke(Command(resume=plain(other, "happened")), CONFIG)
+    assert questions(end) == []
+    assert len(world.effects) == 3  # two, and the one repeat that was asked for
+    # Time travel to the same pause, with the same answer once more.
+    pause = next(s for s in graph.get_state_history(CONFIG) if s.next == ("tools",))
+    graph.invoke(Command(resume=plain(question, "again")), pause.config)
+    assert len(world.effects) == 3
+
+
+@pytest.mark.parametrize("said", ["happened", {"x": 1}, ["approve"], {"answer": "happened"}])
+@every_kind
+def test_an_answer_that_names_no_question_settles_nothing(
+    kind: Any, said: object, world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    world.fates.append("lost_ack")
+    graph, (question,) = paused(world, kind, C1)
+    end = graph.invoke(Command(resume=said), CONFIG)
+    (again,) = questions(end)
+    assert asked(again) == asked(question)
+    end = graph.invoke(Command(resume=plain(again, "happened")), CONFIG)
+    assert questions(end) == []
+    assert len(world.effects) == 1
+
+
+@pytest.mark.parametrize("said", ["hapened", {"answer": 5}, 7, None])
+def test_an_answer_that_cannot_be_used_is_asked_for_again(
+    said: object, world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    world.fates.append("lost_ack")
+    graph, (question,) = paused(world, "agent", C1)
+    end = graph.invoke(Command(resume={asked(question): said}), CONFIG)
+    assert [asked(q) for q in questions(end)] == [asked(question)]
+    assert "not understood" in caplog.text
+    assert len(world.effects) == 1
+
+
+@every_kind
+def test_without_a_checkpointer_the_model_is_told_and_the_log_says_so(
+    kind: Any, world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    world.fates.append("lost_ack")
+    tools = tools_of(world)
+    graph = graph_of(kind, guard_of(world, tools), tools, asks(C1))
+    end = graph.invoke(human("h1"), CONFIG)
+    (answer,) = [m for m in end["messages"] if isinstance(m, ToolMessage)]
+    assert "not known whether `charge` took effect" in str(answer.content)
+    assert answer.status == "error"
+    assert answer.additional_kwargs["retry_guard"]["reason"] == "nothing_can_tell"
+    assert "no checkpointer" in caplog.text
+
+
+# Plain nodes
+
+
+class Till:
+    """A node that charges, asks twice, and returns."""
+
+    def __init__(self, world: "TillWorld", **options: Any) -> None:
+        self.world, self.approved = world, list[Any]()
+        self.guard = guard_of(world, contracts=[], **options)
+        charge = self.guard.effect(Contract(tool="charge"))(world.charge_amount)
+
+        @self.guard.node
+        def till(state: dict[str, Any]) -> dict[str, Any]:
+            charge(10)
+            self.approved.append((interrupt("first?"), interrupt("second?")))
+            return {}
+
+        self.graph = one_node(till, InMemorySaver())
+
+    def run(self, given: object) -> list[Any]:
+        return [q.value for q in questions(self.graph.invoke(given, CONFIG))]
+
+
+class TillWorld(World):
+    def charge_amount(self, amount: int) -> dict[str, Any]:
+        return self.charge("c1", amount)
+
+
+@pytest.fixture
+def till_world(tmp_path: Path) -> TillWorld:
+    return TillWorld(CONTRACTS["neither"], tmp_path)
+
+
+def test_code_before_two_pauses_of_a_node_runs_once(till_world: TillWorld) -> None:
+    """B4: each resume runs the node from its top."""
+    till = Till(till_world)
+    assert till.run(human("h1")) == ["first?"]
+    assert till.run(Command(resume="yes")) == ["second?"]
+    assert till.run(Command(resume="no")) == []
+    assert till.approved == [("yes", "no")]
+    assert len(till_world.effects) == 1
+
+
+def test_the_guards_question_takes_no_answer_from_a_node_and_gives_it_none(
+    till_world: TillWorld,
+) -> None:
+    till_world.fates.append("lost_ack")
+    till = Till(till_world)
+    ((question,),) = till.run(human("h1"))
+    name = question["action_request"]["args"]["question"]
+    assert till.run(Command(resume={name: "happened"})) == ["first?"]
+    assert till.run(Command(resume="yes")) == ["second?"]
+    assert till.run(Command(resume="no")) == []
+    assert till.approved == [("yes", "no")]
+    assert len(till_world.effects) == 1
+
+
+def test_a_wrong_answer_to_the_guard_is_no_approval_for_the_node(till_world: TillWorld) -> None:
+    till_world.fates.append("lost_ack")
+    till = Till(till_world)
+    ((question,),) = till.run(human("h1"))
+    name = question["action_request"]["args"]["question"]
+    (again,) = till.run(Command(resume="approve everything"))
+    assert again == [question]
+    assert till.run(Command(resume={name: "happened"})) == ["first?"]
+    assert till.approved == []
+
+
+# Tools that ask for approval themselves
+
+
+def approving(world: World) -> list[Any]:
+    @tool
+    def charge(customer: str, amount: int) -> dict[str, Any]:
+        """Charge a customer, once a person agrees."""
+        if interrupt({"approve": amount}) != "yes":
+            return {"rejected": amount}
+        return world.charge(customer, amount)
+
+    return [charge]
+
+
+def approvals(
+    world: World, kind: Any, *calls: Call, again: tuple[Call, ...] = ()
+) -> tuple[Any, list[Any]]:
+    tools = approving(world)
+    guard = guard_of(world, tools, pauses_first=["charge"])
+    says = [asks(*calls)] + ([asks(*again)] if again else [])
+    graph = graph_of(kind, guard, tools, *says, checkpointer=InMemorySaver())
+    return graph, questions(graph.invoke(human("h1"), CONFIG))
+
+
+def test_of_two_tools_that_pause_together_the_unanswered_one_does_not_run(world: World) -> None:
+    """B2: they have ids of their own, and one answer is for one of them."""
+    graph, found = approvals(world, "agent", C1, C2)
+    ids = {q.value["approve"]: q.id for q in found}
+    end = graph.invoke(Command(resume={ids[2]: "yes"}), CONFIG)
+    assert [q.value for q in questions(end)] == [{"approve": 1}]
+    assert [effect["customer"] for effect in world.effects] == ["c2"]
+    graph.invoke(Command(resume={ids[1]: "yes"}), CONFIG)
+    assert [effect["customer"] for effect in world.effects] == ["c2", "c1"]
+
+
+@every_kind
+def test_a_finished_tool_is_replayed_when_its_paused_sibling_is_resumed(
+    kind: Any, world: World
+) -> None:
+    """B1: one call is done, the other one pauses, and the resume runs the node from its top."""
+
+    @tool
+    def ask_human() -> str:
+        """Ask a person."""
+        return str(interrupt("well?"))
+
+    tools = [*tools_of(world), ask_human]
+    calls = asks(C1, Call("c2", {}, "ask_human"))
+    graph = graph_of(kind, guard_of(world, tools), tools, calls, checkpointer=InMemorySaver())
+    graph.invoke(human("h1"), CONFIG)
+    end = graph.invoke(Command(resume="fine"), CONFIG)
+    ends = told(end["messages"])
+    assert (ends["c1"].content, ends["c2"].content) == ({"id": "ch_1"}, "fine")
+    assert len(world.effects) == 1
+
+
+def test_a_pause_that_is_answered_yes_then_no_then_yes_runs_once(world: World) -> None:
+    """B5: a later no cannot undo it, and says what was done."""
+    graph, _ = approvals(world, "agent", C1)
+    pause = graph.get_state(CONFIG).config
+    for word in ("yes", "no", "yes"):
+        end = graph.invoke(Command(resume=word), pause)
+        assert told(end["messages"])["c1"].content == {"id": "ch_1"}
+    assert len(world.effects) == 1
+
+
+def test_an_old_approval_is_none_for_other_arguments(world: World) -> None:
+    """B8: time travel to before the pause, and other arguments."""
+    graph, _ = approvals(world, "node", C1)
+    graph.invoke(Command(resume="yes"), CONFIG)
+    before = [s for s in graph.get_state_history(CONFIG) if s.next == ("tools",)][-1]
+    other = asks(C1._replace(arguments=C2.arguments)).model_copy(
+        update={"id": before.values["messages"][-1].id}
+    )
+    fork = graph.update_state(before.config, {"messages": [other]}, as_node="model")
+    end = graph.invoke(None, fork)
+    assert [q.value for q in questions(end)] == [{"approve": 2}]
+    assert [effect["customer"] for effect in world.effects] == ["c1"]
+
+
+def test_a_rejected_call_that_comes_to_the_tools_again_stays_rejected(world: World) -> None:
+    """B10: the model's next message makes the same call in the same turn, under the same id."""
+    graph, _ = approvals(world, "agent", C1, again=(C1,))
+    end = graph.invoke(Command(resume="no"), CONFIG)
+    assert questions(end) == []
+    answers = [m.content for m in end["messages"] if isinstance(m, ToolMessage)]
+    assert answers == ['{"rejected": 1}'] * 2
+    assert world.effects == []
+
+
+def test_the_sibling_of_a_rejected_call_runs_once(world: World) -> None:
+    """B15: each call of the message has its own answer."""
+    graph, found = approvals(world, "agent", C1, C2)
+    said = {q.id: "no" if q.value == {"approve": 1} else "yes" for q in found}
+    ends = told(graph.invoke(Command(resume=said), CONFIG)["messages"])
+    assert (ends["c1"].content, ends["c2"].content) == ({"rejected": 1}, {"id": "ch_1"})
+    assert len(world.effects) == 1
+
+
+def test_a_pause_of_another_tool_leaves_its_outcome_unknown(world: World) -> None:
+    @tool
+    def charge(customer: str, amount: int) -> dict[str, Any]:
+        """Charge a customer, then ask whether that was right."""
+        result = world.charge(customer, amount)
+        interrupt("was that right?")
+        return result
+
+    guard = guard_of(world, [charge])
+    graph = graph_of("agent", guard, [charge], asks(C1), checkpointer=InMemorySaver())
+    graph.invoke(human("h1"), CONFIG)
+    end = graph.invoke(Command(resume="yes"), CONFIG)
+    (question,) = questions(end)
+    assert args_of(question)["tool"] == "charge"
+    assert len(world.effects) == 1
+
+
+def test_a_tool_that_is_called_again_meets_its_own_question_not_the_guards_answer(
+    world: World,
+) -> None:
+    graph, (approval,) = approvals(world, "agent", C1)
+    world.fates.append("lost_ack")
+    end = graph.invoke(Command(resume={approval.id: "yes"}), CONFIG)
+    (question,) = questions(end)
+    end = graph.invoke(Command(resume={question.id: plain(question, "again")}), CONFIG)
+    while questions(end):
+        assert [q.value for q in questions(end)] == [{"approve": 1}]
+        end = graph.invoke(Command(resume={q.id: "no" for q in questions(end)}), CONFIG)
+    assert len(world.effects) == 1
+
+
+def test_a_repeat_that_needs_a_persons_word_is_asked_for(world: World) -> None:
+    world.contract = changed(CONTRACTS["neither"], repeat="escalate")
+    tools = tools_of(world)
+    says = [asks(C1), asks(C2._replace(arguments=C1.arguments))]
+    graph = graph_of("agent", guard_of(world, tools), tools, says[0], checkpointer=InMemorySaver())
+    graph.invoke(human("h1"), CONFIG)
+    graph = graph_of("agent", guard_of(world, tools), tools, says[1], checkpointer=InMemorySaver())
+    end = graph.invoke(human("h2"), CONFIG)
+    (question,) = questions(end)
+    assert len(world.effects) == 1
+    end = graph.invoke(Command(resume=plain(question, "again")), CONFIG)
+    assert questions(end) == []
+    assert len(world.effects) == 2
