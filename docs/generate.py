@@ -1,7 +1,7 @@
-"""Write the generated parts of README.md: `make docs`, and `make docs-check` to compare only.
+"""Write the generated parts of the pages: `make docs`, and `make docs-check` to compare only.
 
 A part stands between `<!-- generated: NAME -->` and `<!-- end -->`, each on a line of its own.
-`GENERATORS` says which function makes which part; README.md must hold every one of them once.
+`PAGES` says which function makes which part; a page must hold every one of its parts once.
 """
 
 import argparse
@@ -11,6 +11,7 @@ import inspect
 import re
 import sys
 import textwrap
+import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -31,6 +32,7 @@ PART = re.compile(
     r"(?P<begin>^<!-- generated: (?P<name>.+?) -->\n)(?P<text>.*?)(?P<end>^<!-- end -->$)",
     re.MULTILINE | re.DOTALL,
 )
+LINE = re.compile(r"^The line to add is `(.+)`\.$", re.MULTILINE)
 MARK = re.compile(r"^<!-- (generated: .*|end) -->$", re.MULTILINE)
 
 
@@ -78,9 +80,34 @@ def decision_table() -> str:
     return table_of(retry_guard_core.decide)
 
 
+def adapters_table() -> str:
+    """Return a row for each adapter of a harness: those that have a page and an extra.
+
+    The name is the page's heading, the line to add stands in its text, and the versions are
+    those of the extra in pyproject.toml.
+    """
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    extras: dict[str, list[str]] = project["project"]["optional-dependencies"]
+    rows = "| adapter | extra | works with | the line to add |\n|---|---|---|---|\n"
+    for page in sorted((ROOT / "adapters").glob("*/README.md")):
+        extra, text = page.parent.name.replace("_", "-"), page.read_text(encoding="utf-8")
+        line = LINE.search(text)
+        if extra not in extras or line is None:
+            raise OutOfStepError(f"{page}: needs `The line to add is …` and an extra {extra!r}")
+        name = text.partition("\n")[0].lstrip("# ")
+        needs = ", ".join(f"`{each}`" for each in sorted(extras[extra]))
+        link = f"[{name}](../{page.relative_to(ROOT).as_posix()})"
+        rows += f"| {link} | `{extra}` | {needs} | `{line[1]}` |\n"
+    return rows
+
+
 GENERATORS: Mapping[str, Callable[[], str]] = {
     "decision-table": decision_table,
     "line-counts": line_counts,
+}
+PAGES: Mapping[Path, Mapping[str, Callable[[], str]]] = {
+    README: GENERATORS,
+    ROOT / "docs/adapters.md": {"adapters": adapters_table},
 }
 
 
@@ -91,34 +118,38 @@ def regenerate(text: str, generators: Mapping[str, Callable[[], str]]) -> str:
         raise OutOfStepError("a `<!-- generated: NAME -->` lacks its `<!-- end -->`, or reverse")
     if sorted(names) != sorted(generators):
         raise OutOfStepError(
-            f"README.md must hold each of these parts once: {', '.join(sorted(generators))}; "
+            f"the page must hold each of these parts once: {', '.join(sorted(generators))}; "
             f"it holds: {', '.join(names) or 'none'}"
         )
     return PART.sub(lambda part: part["begin"] + generators[part["name"]]() + part["end"], text)
 
 
 def main() -> int:
-    """Write README.md anew, or with `--check` print how it differs and return 1."""
+    """Write the pages anew, or with `--check` print how they differ and return 1."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--check", action="store_true", help="compare only, and write nothing")
     check: bool = parser.parse_args().check
-    old = README.read_text(encoding="utf-8")
+    return max(_page(page, generators, check=check) for page, generators in PAGES.items())
+
+
+def _page(page: Path, generators: Mapping[str, Callable[[], str]], *, check: bool) -> int:
+    old, name = page.read_text(encoding="utf-8"), page.relative_to(ROOT).as_posix()
     try:
-        new = regenerate(old, GENERATORS)
+        new = regenerate(old, generators)
     except OutOfStepError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {name}: {error}", file=sys.stderr)
         return 2
     if old == new:
-        print("README.md is up to date")
+        print(f"{name} is up to date")
         return 0
     if check:
         lines = difflib.unified_diff(
-            old.splitlines(), new.splitlines(), "README.md", "README.md as generated", lineterm=""
+            old.splitlines(), new.splitlines(), name, f"{name} as generated", lineterm=""
         )
-        print("\n".join([*lines, "error: README.md is out of date: run `make docs`"]))
+        print("\n".join([*lines, f"error: {name} is out of date: run `make docs`"]))
         return 1
-    README.write_text(new, encoding="utf-8")
-    print("README.md was written anew")
+    page.write_text(new, encoding="utf-8")
+    print(f"{name} was written anew")
     return 0
 
 

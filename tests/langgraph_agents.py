@@ -170,7 +170,8 @@ class LangGraphBench:
     """A graph on a fresh guard; nothing is kept but the ledger."""
 
     def __init__(self, kind: Kind, run: Runner) -> None:
-        self.kind, self.run_graph = kind, run
+        self.kind: Kind = kind
+        self.run_graph = run
 
     def run(self, world: World, turn: str, calls: Sequence[Call]) -> list[Told]:
         tools, ledger = tools_of(world), world.ledger()

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import pytest
 
-from generate import OutOfStepError, regenerate, table_of
+from generate import PAGES, ROOT, OutOfStepError, adapters_table, regenerate, table_of
 
 README = "before\n<!-- generated: a -->\nold\n<!-- end -->\nafter\n"
 GENERATORS = {"a": lambda: "new\n"}
@@ -63,3 +63,11 @@ def test_the_table_of_a_decision_is_its_docstring() -> None:
 def test_a_table_that_leaves_a_row_out_is_an_error() -> None:
     with pytest.raises(OutOfStepError, match="late"):
         table_of(forget)
+
+
+def test_every_page_has_its_parts_and_the_adapters_theirs() -> None:
+    for page, generators in PAGES.items():
+        regenerate(page.read_text(encoding="utf-8"), generators)
+    rows = adapters_table().splitlines()[2:]
+    assert len(rows) == len(list((ROOT / "adapters").glob("*/README.md"))) > 0
+    assert any("`langgraph`" in row and "`langgraph>=" in row for row in rows)

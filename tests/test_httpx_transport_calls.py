@@ -102,6 +102,16 @@ def test_a_key_can_be_part_of_the_body(library: Reply) -> None:
     assert first.startswith(b"amount=5&tags=a+b&tags=%C3%BC&key=")
 
 
+def test_a_key_can_be_part_of_the_query() -> None:
+    keyed = Contract(tool=TOOL, key={"param": "query.key", "retention": 86400})
+    site = Site(httpx, lost())
+    with site.client(keyed) as client:
+        client.post(CHARGES + "?tag=a&tag=b+c", json=BODY)
+    first, second = (str(request.url) for request in site.requests)
+    assert first == second
+    assert first.startswith(CHARGES + "?tag=a&tag=b+c&key=")
+
+
 def test_another_process_sends_what_was_recorded_not_what_it_was_given(tmp_path: Path) -> None:
     """What is no identity may differ; the re-issue has the first one's path, query and body."""
     loose = changed(KEYED, identity=["path.customer"])
@@ -289,11 +299,15 @@ def test_what_was_refused_comes_back_as_the_server_said_it(library: Reply, statu
     assert len(site.requests) == 2
 
 
+@pytest.mark.parametrize("retries", [0, 1])
 @every_library
-def test_what_did_not_leave_is_raised_as_the_library_raised_it(library: Reply) -> None:
+def test_what_did_not_leave_is_raised_as_the_library_raised_it(
+    library: Reply, retries: int
+) -> None:
+    """Also where the transport inside has tried to connect more than once."""
     url = f"http://127.0.0.1:{closed_port()}/x"
     guard = guard_of(Contract(tool=f"POST {url}"))
-    transport = wrapped(library.HTTPTransport(verify=TRUST), guard)
+    transport = wrapped(library.HTTPTransport(verify=TRUST, retries=retries), guard)
     with library.Client(transport=transport) as client, guard.turn("acme", "t1"):
         for _ in range(2):
             with pytest.raises(library.ConnectError) as refused:
@@ -486,6 +500,33 @@ def test_a_sign_that_the_key_was_honoured_is_found_in_header_or_body() -> None:
         signed = httpx.Response(201, json={"key": "k"}, headers={"X-Honoured": "yes"})
         with Site(httpx, lost(), signed).client(Contract(tool=TOOL, key=key)) as client:
             assert client.post(CHARGES, json=BODY).json() == {"key": "k"}
+
+
+def test_what_is_missing_of_a_batch_goes_out_by_itself() -> None:
+    rows = [{"name": name} for name in "abc"]
+    stated = Contract(
+        tool=f"POST {HOST}/rows",
+        batch={"items": "body.rows", "identity": ["name"]},
+        read_back={
+            "tool": f"GET {HOST}/rows",
+            "match": {"name": "body.rows[].name"},
+            "items": "rows",
+            "unique": True,
+            "complete": "complete",
+            "permanent": True,
+            "visibility_lag": 0,
+        },
+        in_flight_bound=0,
+    )
+    there = rows[:1]
+
+    def read(tool: str, arguments: object) -> object:
+        return {"rows": [*there], "complete": True}
+
+    site = Site(httpx, lost(), httpx.Response(201, json={"made": 2}))
+    with site.client(stated, parts={"read": read}) as client:
+        assert client.post(f"{HOST}/rows", json={"rows": rows}).status_code < 300
+    assert [json.loads(request.content)["rows"] for request in site.requests] == [rows, rows[1:]]
 
 
 def test_the_effect_of_an_answer_is_known_by_its_id() -> None:

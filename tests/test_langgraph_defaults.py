@@ -60,7 +60,7 @@ def test_a_retry_middleware_outside_or_inside_repeats_nothing(
 def test_without_the_guard_the_same_middleware_sends_three_times(
     run: Callable[..., Any], world: World
 ) -> None:
-    world.fates.extend(["lost_ack"] * 2)
+    world.fates.extend(("lost_ack", "lost_ack"))
     tools = tools_of(world)
     guard = guard_of(world, tools, contracts=[])
     run(graph_of("agent", guard, tools, asks(C1), outer=[RETRY]), human("h1"))

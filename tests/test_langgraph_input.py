@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -248,6 +249,8 @@ def test_a_result_that_cannot_be_kept_reaches_its_caller_and_nothing_runs_twice(
     assert record.state == "done"
     again = next(m for m in second["messages"] if isinstance(m, ToolMessage))
     assert again.status == "success"
+    if isinstance(made[0], TextIOWrapper):
+        made[0].close()
 
 
 @every_run

@@ -133,11 +133,11 @@ def _inside(transport: Any) -> Iterator[Any]:
             seen.add(id(one))
             yield one
             held = list(getattr(one, "__dict__", {}).values())
-            rest += [
-                v
-                for v in held
-                if hasattr(v, "handle_request") or hasattr(v, "handle_async_request")
-            ]
+            rest += [other for other in held if _handles(other)]
+
+
+def _handles(other: object) -> bool:
+    return hasattr(other, "handle_request") or hasattr(other, "handle_async_request")
 
 
 def _refuse_again(transport: object) -> None:

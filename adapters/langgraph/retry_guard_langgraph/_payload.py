@@ -49,13 +49,12 @@ def answers_in(given: object) -> Iterator[tuple[str, Answer]]:
 
     Raises `UsageError` for one that names its question and says nothing that can be used.
     """
-    if isinstance(given, list | tuple):
+    if _is(given, (list, tuple)):
         for part in cast("list[object]", given):
             yield from answers_in(part)
     said = _fields(given)
     edited = _fields(_fields(said.get("args")).get("args")) or said
-    name = edited.get("question")
-    if _is_name(name):
+    if _is_name(name := edited.get("question", "")):
         yield _answer(name, edited)
         return
     for name, word in said.items():
@@ -64,7 +63,11 @@ def answers_in(given: object) -> Iterator[tuple[str, Answer]]:
 
 
 def _fields(given: object) -> dict[Any, Any]:
-    return cast("dict[Any, Any]", given) if isinstance(given, dict) else {}
+    return cast("dict[Any, Any]", given) if _is(given, dict) else {}
+
+
+def _is(given: object, kind: type | tuple[type, ...]) -> bool:
+    return isinstance(given, kind)
 
 
 def _is_name(given: object) -> bool:

@@ -94,7 +94,7 @@ def shown(value: object, call_id: str) -> Shown | None:
     found: Any = _opened(value, call_id)
     if isinstance(found, ToolMessage | Command):
         return cast("Shown", found)
-    parts = cast("list[Any]", found if type(found) is list else [])
+    parts: list[Any] = [*found] if type(found) is list else []
     if parts and all(isinstance(part, ToolMessage | Command) for part in parts):
         return parts
     return None
@@ -117,7 +117,8 @@ def _opened(value: object, call_id: str) -> object:
         case "message":
             return ToolMessage(tool_call_id=call_id, **opened)
         case "command":
-            return Command[Any](**opened)
+            made: object = Command(**opened)
+            return made
         case _:
             return opened
 
