@@ -1,8 +1,8 @@
 """What the guard adds to a harness's tool call, in one run: LangGraph's `ToolNode.invoke`.
 
 `python benchmarks/adapters.py --check` exits 1 if a target is missed. Each round runs every kind
-once, and the lower quartiles of processor time are compared, of all threads: waiting for the disk is the
-ledger's and is the same with and without a harness.
+once, and the lower quartiles of processor time are compared, of all threads: waiting for the disk
+is the ledger's, and is the same with and without a harness.
 """
 
 import argparse

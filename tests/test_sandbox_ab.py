@@ -276,3 +276,24 @@ def test_the_help_has_an_example_and_the_exit_codes(capfd: pytest.CaptureFixture
     shown = capfd.readouterr().out
     assert "retry-guard ab --faults" in shown
     assert "inconclusive" in shown
+
+
+@pytest.mark.parametrize("twice", [["--html", "{}"], ["--junit", "{}"]])
+def test_one_file_for_two_reports_is_refused_and_left_as_it_is(
+    twice: list[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "rows.jsonl"
+    assert ab(*SMALL, "--seeds", "1", "--json", str(file)).returncode == 0
+    before = file.read_bytes()
+    option = [text.format(file) for text in twice]
+    for source in (["--from", str(file)], [*SMALL, "--json", str(file)]):
+        refused = ab(*source, *option)
+        assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+        assert "name one file" in refused.stderr
+    assert file.read_bytes() == before
+
+
+def test_what_argparse_refuses_is_one_line() -> None:
+    for options in (["--seeds", "x"], ["extra"]):
+        refused = ab(*options)
+        assert (refused.returncode, refused.stderr.count("\n")) == (2, 1), refused.stderr

@@ -2,6 +2,7 @@
 
 import pytest
 
+from retry_guard_sandbox import Spec, run
 from retry_guard_sandbox.grading._grading import Grade, grade
 from retry_guard_sandbox.services import TOOLS
 from retry_guard_sandbox.tasks import Intended, Made, Task, intended
@@ -179,3 +180,25 @@ def test_all_items_of_a_batch_have_one_course_which_the_next_write_ends(recipien
 def test_a_write_that_was_never_sent_has_no_course() -> None:
     grades: list[Grade] = grade(SPREAD, Effects(), [], [], ended=100.0)
     assert {(g.calls, g.seconds) for g in grades} == {(0, 0.0)}
+
+
+def test_one_send_that_ran_twice_does_not_stand_for_two_wishes() -> None:
+    """Else a guard that never repeats anything would pass wherever a service does it for it."""
+    row = next(
+        iter(
+            run(
+                Spec(
+                    contract="native",
+                    fault="silent_redelivery",
+                    attempts_hit="1",
+                    task="comment",
+                    agent="retry",
+                    condition="argument_hash",
+                    harness="deliberate_repeat",
+                    seed=0,
+                )
+            )
+        )
+    )
+    assert (row.effects, row.executed_sends, row.intended) == (2, 1, 2)
+    assert row.outcome == "omission"

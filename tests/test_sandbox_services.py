@@ -227,3 +227,10 @@ def test_every_spelling_of_an_action_has_its_name_and_no_other_action_has(tool: 
         names.add(kind.action({**calls, name: changed(value)}))
     assert len(names) == len(calls) + 1
     assert kind.action(dict(reversed(calls.items()))) == kind.action(calls)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"), [("number", "1e999999999999999999"), ("time", "0001-01-01T00:00:00+23:59")]
+)
+def test_what_no_number_or_time_can_hold_is_itself(kind: Alike, text: str) -> None:
+    assert normal(kind, text) == text

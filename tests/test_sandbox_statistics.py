@@ -7,7 +7,7 @@ from math import comb
 from statistics import fmean, pvariance
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 from scipy import stats
 
 from retry_guard_sandbox import Census, Report, Row, report
@@ -51,6 +51,19 @@ def test_sign_flip_by_hand(differences: list[float], p: float) -> None:
 @given(st.lists(eighths, min_size=1, max_size=9))
 def test_sign_flip_is_the_enumeration(differences: list[float]) -> None:
     assert sign_flip(differences) == pytest.approx(enumerated(differences))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.sampled_from([-30, -10, -3, 3, 10, 20]), min_size=1, max_size=9))
+@example([10, -3, 3, 10, 3, -30, -3, 10])
+def test_sign_flip_counts_ties_that_rounding_hides(thirtieths: list[int]) -> None:
+    exact = enumerated(thirtieths)
+    assert sign_flip([n / 30 for n in thirtieths]) == pytest.approx(exact)
+
+
+def test_sign_flip_of_many_tasks_counts_them_too() -> None:
+    balanced = [1 / 3, -0.1, 0.1, 1 / 3, 0.1, -1.0, -0.1, 1 / 3] * 3
+    assert sign_flip(balanced) == 1.0
 
 
 def test_sign_flip_of_many_tasks_draws_and_comes_near_the_binomial() -> None:
@@ -100,6 +113,15 @@ def test_bootstrap_comes_near_the_enumeration_of_all_resamples() -> None:
 def test_equal_differences_do_not_make_an_interval_of_a_point() -> None:
     assert bootstrap([0.0] * 24) == Interval(-zero_bound(24), zero_bound(24))
     assert bootstrap([-1.0] * 3) == Interval(-1.0, -1.0 + zero_bound(3))
+
+
+def test_differences_are_equal_however_they_were_rounded() -> None:
+    by_two_ways = bootstrap([2 / 3 - 1, 0 - 1 / 3, 2 / 3 - 1, 0 - 1 / 3])
+    plain = bootstrap([-1 / 3] * 4)
+    assert by_two_ways is not None
+    assert plain is not None
+    assert by_two_ways.low == pytest.approx(plain.low)
+    assert by_two_ways.high == pytest.approx(plain.high)
 
 
 @pytest.mark.parametrize("tasks", [1, 2, 24, 59, 300])

@@ -19,6 +19,7 @@ _COLUMNS = {
     "ran_twice": "ran\ntwice",
     "omissions": "omit-\nted",
     "divergent": "diver-\ngent",
+    "unwanted": "un-\nwanted",
     "falsely_done": "false\ndone",
     "escalated": "asked",
     "errors": "errors",
@@ -27,7 +28,8 @@ _HEADING = """\
 Logical writes, counted from what really happened.
 Sent twice: the scaffold sent more than was wanted. Ran twice: the service ran
 one send twice; no client can prevent that. Divergent: once, with other content.
-False done: claimed done, and wrong. Asked: a person was, or was left with it."""
+Unwanted: effects that the task did not ask for. False done: claimed done, and
+wrong. Asked: a person was, or was left with it."""
 
 
 def print_report(

@@ -6,6 +6,7 @@ import io
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
+from typing import NoReturn
 
 from retry_guard_console import _ab, _bound, _doctor, _eval, _ledger, _sandbox
 from retry_guard_console._shared import complain, let_go
@@ -41,8 +42,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     return _guarded(argv)
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser that refuses in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, and where help is; exit with 2."""
+        self.exit(USAGE, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="retry-guard",
         description="Guards the tool calls of LLM agents against being repeated blindly.",
         epilog=_EPILOG,

@@ -70,6 +70,7 @@ def opened(given: argparse.Namespace) -> Generator[Outputs]:
     """
     paths: dict[str, Path] = {n: getattr(given, n) for n in _OPTIONS if getattr(given, n)}
     files: dict[str, tuple[Path, TextIO]] = {}
+    _refuse_one_file_for_two(given, paths)
     with ExitStack() as stack:
         for name, path in paths.items():
             with told(name, path):
@@ -77,6 +78,16 @@ def opened(given: argparse.Namespace) -> Generator[Outputs]:
                 stack.callback(_close, name, path, file)
                 files[name] = (path, file)
         yield Outputs(files)
+
+
+def _refuse_one_file_for_two(given: argparse.Namespace, paths: dict[str, Path]) -> None:
+    """Refuse a file that would be overwritten by another, or while it is read."""
+    named = [*paths.items()]
+    named += [(n, Path(p)) for n, p in (("from", getattr(given, "source", None)),) if p]
+    for place, (name, path) in enumerate(named):
+        for other, one in named[:place]:
+            if path.resolve() == one.resolve() and not path.is_char_device():
+                raise OutputError(f"--{name} and --{other} name one file, {path}; name another")
 
 
 def _close(option: str, path: Path, file: TextIO) -> None:

@@ -43,7 +43,7 @@ def print_report(result: "Report", note: str = "") -> None:
         print(f"{note}\n")
     print(result.heading)
     for title, made in _tables(result):
-        print(f"\n{title}")
+        print(f"\n{shown(title)}")
         show(made)
     if result.models is not None:
         _print_models(result.models)
@@ -52,7 +52,7 @@ def print_report(result: "Report", note: str = "") -> None:
         _print_items("Cells harmed (off exactly once, on not)", result.harmed)
     _print_items("Duplicates that remain", result.remaining)
     _print_items("Findings", result.findings)
-    print(f"Verdict: {result.verdict}")
+    print(f"Verdict: {result.verdict}{', of what was finished' if note else ''}")
 
 
 def _tables(result: "Report") -> Iterator[tuple[str, "Table"]]:

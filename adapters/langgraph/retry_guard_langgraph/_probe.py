@@ -7,9 +7,10 @@ first end once more.
 
 import copy
 import functools
+import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_type_hints
 
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
@@ -55,7 +56,6 @@ def probed(tool: BaseTool, ran: Ran, more: Mapping[str, Any]) -> BaseTool:
     """Return the tool with a body that tells `ran`; `more` goes to it beside its arguments."""
 
     def once(body: Body) -> Body:
-        @functools.wraps(body)
         def run(*args: Any, **kwargs: Any) -> Any:
             if ran.entered:
                 return ran.again()
@@ -70,7 +70,6 @@ def probed(tool: BaseTool, ran: Ran, more: Mapping[str, Any]) -> BaseTool:
         return run
 
     def once_awaited(body: Callable[..., Awaitable[Any]]) -> Body:
-        @functools.wraps(body)
         async def run(*args: Any, **kwargs: Any) -> Any:
             if ran.entered:
                 return ran.again()
@@ -92,17 +91,10 @@ def answering(tool: BaseTool, value: object) -> BaseTool:
     both = tool.response_format == "content_and_artifact" and not _is_pair(value)
     given = (value, value) if both else value
 
-    def once(body: Body) -> Body:
-        return functools.wraps(body)(lambda *_, **__: given)
+    async def later(*_: Any, **__: Any) -> Any:
+        return given
 
-    def once_awaited(body: Callable[..., Awaitable[Any]]) -> Body:
-        @functools.wraps(body)
-        async def run(*_: Any, **__: Any) -> Any:
-            return given
-
-        return run
-
-    return _with_body(tool, once, once_awaited)
+    return _with_body(tool, lambda _: lambda *_, **__: given, lambda _: later)
 
 
 def _is_pair(value: object) -> bool:
@@ -114,9 +106,29 @@ def _with_body(
 ) -> BaseTool:
     other = copy.copy(tool)
     # What a subclass of BaseTool overrides; an instance may hide it.
-    object.__setattr__(other, "_run", once(tool._run))  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - the documented hook
-    object.__setattr__(other, "_arun", once_awaited(tool._arun))  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - the documented hook
+    for name, made in (("_run", once), ("_arun", once_awaited)):
+        body: Body = getattr(tool, name)
+        object.__setattr__(other, name, _shaped(made(body), body))
     return other
+
+
+def _shaped(run: Body, body: Body) -> Body:
+    """Give a body the signature and annotations of another: LangChain looks for parameters."""
+    shape = _shape(getattr(body, "__func__", body))
+    for name, value in zip(("__signature__", "__annotations__"), shape, strict=True):
+        setattr(run, name, value)
+    return run
+
+
+@functools.lru_cache(maxsize=1024)
+def _shape(function: Body) -> tuple[inspect.Signature, dict[str, Any]]:
+    signature = inspect.signature(function)
+    kept = [each for name, each in signature.parameters.items() if name != "self"]
+    try:
+        hints = get_type_hints(function, include_extras=True)
+    except Exception:  # noqa: BLE001 - LangChain takes what it cannot read as no hint, too
+        hints = {}
+    return signature.replace(parameters=kept), hints
 
 
 def _reached(tool: BaseTool, ran: Ran) -> BaseTool:
@@ -126,7 +138,6 @@ def _reached(tool: BaseTool, ran: Ran) -> BaseTool:
 
 
 def _telling(method: Body, ran: Ran) -> Body:
-    @functools.wraps(method)
     def call(*args: Any, **kwargs: Any) -> Any:
         ran.reached = True
         return method(*args, **kwargs)

@@ -86,6 +86,12 @@ class Cell:
         """Seconds from a send that is hit until that is shown."""
         return SHOWN_AFTER[self.shown]
 
+    @property
+    def repeats(self) -> int:
+        """How many attempts are hit, where the write is re-issued as often as it may be."""
+        most = 1 + self.rules.attempts if self.tool.keyed else 1
+        return most if self.script == "all" else min(most, int(self.script))
+
     def hits(self, attempt: int) -> bool:
         """Whether an attempt is hit, counted from 1; the others are answered as usual."""
         return self.script == "all" or attempt <= int(self.script)

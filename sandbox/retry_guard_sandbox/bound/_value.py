@@ -79,6 +79,11 @@ class Value(NamedTuple):
         )
 
 
+    def mean(self, finer: int) -> "Value":
+        """Return the value over the schedules of which each was split into `finer` ones."""
+        return self if finer == 1 else self._replace(**{name: getattr(self, name) / finer for name in _SUMS})
+
+
 def total(values: Iterable[Value]) -> Value:
     """Return the value over several sets of schedules."""
     together = Value()

@@ -2,12 +2,11 @@
 
 from retry_guard_sandbox.evaluation._assess import (
     Assessment,
-    Counts,
     Failure,
     Thresholds,
     assess,
-    counted,
 )
+from retry_guard_sandbox.evaluation._counts import Counts, counted
 from retry_guard_sandbox.evaluation._episodes import Episode, Episodes
 from retry_guard_sandbox.evaluation._functions import function
 from retry_guard_sandbox.evaluation._here import Evaluation, EvaluationFailed, evaluate

@@ -1,16 +1,15 @@
 """What an evaluation concludes: pass, block, or inconclusive, and which episodes decide it.
 
-Duplicates that a service made by itself, of one send, are counted and not held against anybody: no
-client can prevent them. To say that it is done is wrong all the same where no success was shown.
+Effects that nobody wanted, and writes after `finish`, block without any threshold: outside of the
+sandbox each is something that happened and should not have.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from retry_guard_sandbox.evaluation._counts import Counts, counted
 from retry_guard_sandbox.evaluation._episodes import Episode
-from retry_guard_sandbox.grading._rows import Row
-from retry_guard_sandbox.world._faults import FAULTS
 
 Verdict = Literal["pass", "block", "inconclusive"]
 EXIT_CODES: dict[Verdict, int] = {"pass": 0, "block": 1, "inconclusive": 3}
@@ -41,25 +40,6 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
-    """Logical writes, by what became of them.
-
-    `sent_twice`, `ran_twice`: more happened than was intended, because the scaffold sent more, or
-    because the service ran one send more than once. `falsely_done`: claimed done, and wrong.
-    """
-
-    writes: int
-    exactly_once: int
-    sent_twice: int
-    ran_twice: int
-    omissions: int
-    divergent: int
-    errors: int
-    falsely_done: int
-    escalated: int
-
-
-@dataclass(frozen=True, slots=True)
 class Assessment:
     """The conclusion. `findings`: what decided, in words; none where it passes."""
 
@@ -74,48 +54,12 @@ class Assessment:
         return EXIT_CODES[self.verdict]
 
 
-def counted(rows: Sequence[Row]) -> Counts:
-    """Count rows."""
-    outcomes = [row.outcome for row in rows]
-    return Counts(
-        writes=len(rows),
-        exactly_once=outcomes.count("exactly_once"),
-        sent_twice=sum(map(is_sent_twice, rows)),
-        ran_twice=sum(map(ran_twice, rows)),
-        omissions=outcomes.count("omission"),
-        divergent=outcomes.count("divergent"),
-        errors=outcomes.count("error"),
-        falsely_done=sum(map(is_falsely_done, rows)),
-        escalated=sum(row.escalated for row in rows),
-    )
-
-
-def is_sent_twice(row: Row) -> bool:
-    """Whether more sends had an effect than there should be effects, whatever came of it."""
-    return row.effects > row.intended and row.executed_sends > max(row.intended, 1)
-
-
-def ran_twice(row: Row) -> bool:
-    """Whether there are more effects than intended, all of as many sends as intended."""
-    return row.effects > row.intended > 0 and not is_sent_twice(row)
-
-
-def is_falsely_done(row: Row) -> bool:
-    """Whether it was claimed done and is wrong, in a way that a client can know.
-
-    An episode that broke after its end may still have done what it claimed.
-    """
-    wrong = row.outcome not in ("exactly_once", "error") or row.effects != row.intended
-    nobody_knew = ran_twice(row) and FAULTS[row.fault].shows == "success"
-    return row.claimed == "done" and wrong and not nobody_knew
-
-
 def assess(
     episodes: Sequence[Episode], thresholds: Thresholds, *, whole: bool = True
 ) -> Assessment:
     """Conclude. `whole`: all episodes ended that were meant to."""
     counts = counted([row for episode in episodes for row in episode.rows])
-    blocks = list(_blocks(counts, thresholds))
+    blocks = [*_blocks(counts, thresholds), *_unwanted(counts, episodes)]
     doubts = list(_doubts(episodes, whole=whole))
     verdict: Verdict = "block" if blocks else "inconclusive" if doubts else "pass"
     strict = thresholds.min_exactly_once is not None
@@ -132,6 +76,13 @@ def _blocks(counts: Counts, limits: Thresholds) -> Iterator[str]:
     least = limits.min_exactly_once
     if least is not None and counts.exactly_once < least * counts.writes:
         yield f"{counts.exactly_once} of {counts.writes} writes exactly once (at least: {least:g})"
+
+
+def _unwanted(counts: Counts, episodes: Sequence[Episode]) -> Iterator[str]:
+    if counts.unwanted:
+        yield f"{counts.unwanted} effects that nobody wanted"
+    if late := sum(len(episode.late_writes) for episode in episodes):
+        yield f"{late} writes after finish"
 
 
 def _doubts(episodes: Sequence[Episode], *, whole: bool) -> Iterator[str]:
@@ -158,7 +109,9 @@ def _failure(episode: Episode, *, strict: bool) -> Failure | None:
         text
         for holds, text in (
             (counts.sent_twice, "it sent a duplicate"),
+            (counts.unwanted, "it did what nobody wanted"),
             (counts.falsely_done, "wrongly claimed done"),
+            (episode.late_writes, f"after finish it called {', '.join(episode.late_writes)}"),
             (episode.detail, episode.detail),
             (_fails_without_fault(episode), "not done though nothing went wrong"),
             (strict and counts.exactly_once < counts.writes, "not exactly once"),

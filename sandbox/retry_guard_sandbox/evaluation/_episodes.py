@@ -37,6 +37,11 @@ class Episode:
     said: tuple[Said, ...]
     effects: tuple[tuple[float, Effect], ...]
 
+    @property
+    def late_writes(self) -> tuple[str, ...]:
+        """The tools that were called after `finish` to write, in order; each was refused."""
+        return tuple(said.tool for said in self.said if said.is_late)
+
 
 def ended(session: Session, error: str | None, detail: str) -> Episode:
     """End a session and return what became of it."""

@@ -1,4 +1,7 @@
-"""One process for each episode, which can be killed with all that it started."""
+"""One process for each episode, which can be killed with what it started.
+
+What began a session or a process group of its own is out of reach.
+"""
 
 import os
 import signal
@@ -47,7 +50,7 @@ class Running(Protocol):
         ...
 
     def kill(self) -> None:
-        """Have it end, and all that it started, at once."""
+        """Have it end, and its group of processes, at once."""
         ...
 
 
@@ -69,7 +72,7 @@ class Program:
             return None
 
     def kill(self) -> None:
-        """Have it end, and all that it started, at once."""
+        """Have it end, and its group of processes, at once."""
         end_group(self._process.pid)
         self._process.kill()
 

@@ -75,8 +75,11 @@ def _grade(
 
 def _outcome(task: Task, write: int, made: Sequence[Effect], effects: Effects) -> OutcomeName:
     count = task.intended[write].count
-    if len(made) != count:
-        return "duplicate" if len(made) > count else "omission"
+    if len(made) > count:
+        return "duplicate"
+    # A service that runs one send twice has not done what was wanted on another occasion.
+    if len({effect.send for effect in made}) < count:
+        return "omission"
     right = all(task.as_intended(write, effect, effects) for effect in made)
     return "exactly_once" if right else "divergent"
 

@@ -65,6 +65,10 @@ class Once(Process):
     def answered(self) -> None:
         if not self.dead:
             self._at("answered")
+        if not self.dead and not self.keeps_a_ledger:
+            # Nothing is stored, so this is the last moment before the result is handed over.
+            self._at("saving")
+            self._at("delivering")
 
 
 def killed(stage: Stage, asked: Asked, point: Point, pause: float) -> str | None:

@@ -30,6 +30,7 @@ class Process:
     """
 
     dead = False
+    keeps_a_ledger = False
 
     def claimed(self) -> None:
         """Step in where a claim is held."""
@@ -64,6 +65,7 @@ class Process:
 
     def connect(self, ledger: Ledger) -> Ledger:
         """Return its connection to a ledger that outlives it."""
+        self.keeps_a_ledger = True
         return cast("Ledger", _Connection(ledger, self))
 
 

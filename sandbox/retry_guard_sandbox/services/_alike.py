@@ -8,7 +8,7 @@ offset. `set`: a list in any order.
 import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal, cast
@@ -49,7 +49,7 @@ def _fold(text: str) -> str:
 def _number(text: str) -> str:
     try:
         return str(Decimal(text.strip()).normalize())
-    except InvalidOperation:
+    except ArithmeticError:
         return text
 
 
@@ -57,9 +57,9 @@ def _number(text: str) -> str:
 def _time(text: str) -> str:
     try:
         moment = datetime.fromisoformat(text.strip())
-    except ValueError:
+        return text if moment.tzinfo is None else moment.astimezone(UTC).isoformat()
+    except (ValueError, OverflowError):
         return text
-    return text if moment.tzinfo is None else moment.astimezone(UTC).isoformat()
 
 
 _TEXTS: Mapping[Alike, Callable[[str], str]] = MappingProxyType(

@@ -26,24 +26,31 @@ from retry_guard_sandbox.world._operators import OPERATORS
 
 BUDGET = 400
 """Calls that an episode may take; a scaffold that wants more goes round in circles."""
+NOTED = 2 * BUDGET
+"""Calls that are kept, with those after the end: who still goes on then fills no memory."""
 NOBODY = "none"
 """The operator of an episode in which nobody can be asked: `ask_operator` is not offered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One call and its answer; `at`: virtual seconds since the episode began."""
+    """One call and its answer; `at`: virtual seconds since the episode began.
+
+    `is_late`: it would have written, after `finish`, and was refused.
+    """
 
     at: float
     tool: str
     arguments: Json
     reply: Reply
+    is_late: bool = False
 
 
 class Session:
     """An episode that is served. Whatever is asked of it, it answers.
 
-    `claimed`: how the episode was finished, if it was. `said`: all calls and answers, in order.
+    `claimed`: how the episode was finished, if it was. `said`: all calls and answers, in order;
+    of those after `finish` the writes, which are refused.
     """
 
     def __init__(self, spec: Spec, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -76,10 +83,9 @@ class Session:
         """Carry out one call; calls that come at once, one after the other."""
         with self._lock:
             if self._rows is not None or self.claimed is not None:
-                return _error("the task is finished: nothing is carried out any more")
+                return self._too_late(tool, arguments)
             reply = self._refused(tool, arguments) or self._carried_out(tool, arguments)
-            at = self._world.clock.time - self._began
-            self.said.append(Said(at, tool, arguments, reply))
+            self.said.append(Said(self._at, tool, arguments, reply))
             self._answered = self._clock()
             return reply
 
@@ -94,6 +100,18 @@ class Session:
                 why = self._error or error or unfinished
                 self._rows = rows_of(self.spec, self._setting, claimed=self.claimed, error=why)
             return self._rows
+
+    @property
+    def _at(self) -> float:
+        return self._world.clock.time - self._began
+
+    def _too_late(self, tool: str, arguments: Json) -> Reply:
+        """Refuse what comes after the end, and note a write: nothing else would refuse it."""
+        reply = _error("the task is finished: nothing is carried out any more")
+        is_write = any(o.name == tool and not o.is_read for o in self.offers)
+        if is_write and tool not in (FINISH, ASK) and len(self.said) < NOTED:
+            self.said.append(Said(self._at, tool, arguments, reply, is_late=True))
+        return reply
 
     def _refused(self, tool: str, arguments: Json) -> Reply | None:
         """Return why nothing is carried out; no time passes."""
