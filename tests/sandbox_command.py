@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from retry_guard_sandbox.services import KEY
-from sandbox_scaffolds import carefully
+from sandbox_scaffolds import carefully, steps_of
 
 
 def configured() -> dict[str, Any]:
@@ -70,6 +70,13 @@ def raw(prompt: str, *, crash: bool) -> None:
     carefully(prompt, call, takes_key)
 
 
+def goes_on(prompt: str) -> None:
+    """Do it with care, say so, and do it again."""
+    raw(prompt, crash=False)
+    step = steps_of(prompt)[0]
+    Server().call(step.tool, dict(step.arguments))
+
+
 async def through_the_sdk(prompt: str, mode: str) -> None:
     """Do it with care, through the client of the MCP SDK."""
     from mcp import Client, StdioServerParameters
@@ -94,6 +101,8 @@ def main(way: str) -> None:
             raw(prompt, crash=way == "crashing")
         case "auto" | "legacy":
             asyncio.run(through_the_sdk(prompt, way))
+        case "goes_on":
+            goes_on(prompt)
         case "hangs":
             time.sleep(600)
         case _:

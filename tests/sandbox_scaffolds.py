@@ -118,6 +118,34 @@ def boasts(prompt: str, tools: Sequence[Tool]) -> None:
     by_name(tools)("finish", {"status": "done"})
 
 
+def goes_on(prompt: str, tools: Sequence[Tool]) -> None:
+    """Do it with care, say so, and do it again."""
+    honest(prompt, tools)
+    (step,) = steps_of(prompt)
+    by_name(tools)(step.tool, dict(step.arguments))
+
+
+def ends_first(prompt: str, tools: Sequence[Tool]) -> None:
+    """Do it only after the end, but where nothing goes wrong that can be seen."""
+    (step,), call = steps_of(prompt), by_name(tools)
+    if "error" in json.loads(call(step.tool, dict(step.arguments))):
+        call("finish", {"status": "uncertain"})
+        call(step.tool, dict(step.arguments))
+    call("finish", {"status": "done"})
+
+
+def takes_a_sibling(prompt: str, tools: Sequence[Tool]) -> None:
+    """Mail it; after an error by the tool for many recipients, and leave it to a person."""
+    (step,), call = steps_of(prompt), by_name(tools)
+    mail = dict(step.arguments)
+    if "error" not in json.loads(call("send_email", mail)):
+        call("finish", {"status": "done"})
+        return
+    recipients = [mail.pop("to")]
+    call("send_bulk", {**mail, "recipients": recipients})
+    call("finish", {"status": "uncertain"})
+
+
 def remembers(prompt: str, tools: Sequence[Tool]) -> None:
     """Do what it has not done before, as a guard does that is made when it is imported."""
     if prompt not in EARLIER:

@@ -39,6 +39,22 @@ def test_a_guard_that_is_worse_is_named_and_exits_1(
     assert "The guard equals the bound in 0." in out
 
 
+def test_a_guard_that_goes_past_the_rules_is_told_why(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def tireless(terms: Terms, record: Record, now: Now, policy: Policy) -> Verdict:
+        return decide(terms, record, now, replace(policy, attempts=policy.attempts + 1))
+
+    monkeypatch.setattr(engine, "decide", tireless)
+    cell = ["--contracts", "key", "--shown", "timeout", "--scripts", "all", "--attempts", "1"]
+    assert main(["bound", *cell]) == 1
+    out = capsys.readouterr().out
+    (line,) = [line for line in out.splitlines() if line.startswith(" key ")]
+    assert line.split()[3:8] == ["64", "0/0", "0/0", "0/0", "64/64"]
+    assert line.split()[-1] == "NO"
+    assert "re-issue 2 under one key, where 1 are allowed" in " ".join(out.split())
+
+
 def test_the_propositions_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bound", "--propositions"]) == 0
     out = capsys.readouterr().out

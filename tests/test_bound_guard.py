@@ -18,6 +18,7 @@ from retry_guard_sandbox.bound import (
     Comparison,
     Outcome,
     Rules,
+    Script,
     Value,
     _runs as runs,
     compare,
@@ -94,6 +95,49 @@ def test_a_broken_guard_is_worse_and_the_bound_does_not_move(
     assert after.bound == before.bound
     assert not after.is_equal
     assert getattr(after.real, component) > getattr(before.real, component)
+
+
+def tireless(terms: Terms, record: Record, now: Now, policy: CorePolicy) -> Verdict:
+    return decide(terms, record, now, replace(policy, attempts=policy.attempts + 1))
+
+
+@pytest.mark.parametrize("script", ["2", "all"])
+def test_a_reissue_too_many_is_a_breach_and_the_bound_does_not_move(
+    monkeypatch: pytest.MonkeyPatch, script: Script
+) -> None:
+    before = compare("key", "timeout", script, SHORT)
+    assert before.is_equal
+    assert before.breach is None
+    monkeypatch.setattr(engine, "decide", tireless)
+    after = compare("key", "timeout", script, SHORT)
+    assert (after.bound, after.schedules) == (before.bound, before.schedules)
+    assert not after.is_equal
+    assert after.breach == "re-issue 2 under one key, where 1 are allowed"
+
+
+def test_a_reissue_that_could_not_be_answered_in_time_is_a_breach(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def slow(terms: Terms, record: Record, now: Now, policy: CorePolicy) -> Verdict:
+        return decide(terms, record, now, replace(policy, backoff=41.0, backoff_limit=41.0))
+
+    monkeypatch.setattr(engine, "decide", slow)
+    one = compare("key", "timeout", "1", SHORT)
+    assert not one.is_equal
+    assert one.breach == "a re-issue whose time-out would end after 61.0 s, past the deadline"
+
+
+def test_a_fresh_send_too_many_is_a_breach(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lavish(terms: Terms, record: Record, now: Now, policy: CorePolicy) -> Verdict:
+        return decide(terms, record, now, replace(policy, fresh_sends=1))
+
+    none = Rules(attempts=1, fresh_sends=0)
+    before = compare("bounded_read", "error", "all", none)
+    monkeypatch.setattr(engine, "decide", lavish)
+    after = compare("bounded_read", "error", "all", none)
+    assert (after.bound, after.schedules) == (before.bound, before.schedules)
+    assert (before.breach, after.breach) == (None, "fresh send 1, where 0 are allowed")
+    assert not after.is_equal
 
 
 def test_what_the_guard_is_worth_is_counted_from_effects(monkeypatch: pytest.MonkeyPatch) -> None:

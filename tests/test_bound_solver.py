@@ -128,6 +128,14 @@ def test_the_same_key_is_exactly_once_in_all_five_hidden_outcomes() -> None:
         assert all(v.is_exactly_once and v.escalations == 0 for v in one.by_hidden.values())
 
 
+@pytest.mark.parametrize(("pause", "calls"), [(39.9, 2), (40.1, 1)])
+def test_a_reissue_begins_only_if_its_time_out_ends_by_the_deadline(
+    pause: float, calls: int
+) -> None:
+    rules = Rules(operator=False, fresh_sends=0, backoff=pause, backoff_limit=pause)
+    assert solved(timed_out(KEY, rules)).calls == calls * len(outcomes(timed_out(KEY)))
+
+
 def test_every_late_request_comes_while_its_key_is_remembered() -> None:
     for attempt in range(3):
         begun_at = 60.0 * attempt

@@ -43,6 +43,7 @@ from retry_guard import (
     Done,
     GuardError,
     LedgerError,
+    Unknown,
     UnresolvedError,
     UsageError,
 )
@@ -399,8 +400,9 @@ def test_an_answer_that_cannot_be_unpacked_is_the_callers_and_nothing_runs_twice
     assert (again.status_code, len(site.requests)) == (204, 1)
 
 
-def says_nothing(result: object) -> None:
-    """Return nothing, also when it is asked about nothing."""
+def says_nothing(result: object) -> object:
+    """Forget to return anything for a response."""
+    return classify(result) if result is None else None
 
 
 @pytest.mark.parametrize("judge", [len, says_nothing])
@@ -545,7 +547,10 @@ def test_a_classifier_that_gives_bodies_serves_as_well_as_one_of_ones_own() -> N
         end = classify(result)
         return end if getattr(result, "status_code", 0) != 418 else Done(result)
 
-    for judge in (classify_body, own):
+    def by_status(result: Reply) -> object:
+        return Done(result) if result.status_code < 300 else Unknown(result)
+
+    for judge in (classify_body, own, by_status):
         site = Site(httpx, httpx.Response(418 if judge is own else 201, text="tea"))
         with site.client(parts={"classify": judge}) as client:
             first, again = client.post(CHARGES, json=BODY), client.post(CHARGES, json=BODY)

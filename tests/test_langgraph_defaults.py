@@ -26,7 +26,11 @@ from langgraph_agents import (
     told,
     tools_of,
 )
-from retry_guard import Contract, UsageError
+from retry_guard import Contract, NotExecuted, Unresolved, UsageError
+from retry_guard_langgraph._pauses import Pauses
+from retry_guard_langgraph._probe import Ran
+from retry_guard_langgraph._results import judge
+from retry_guard_ledgers import MemoryLedger
 from retry_guard_outcomes import classify
 
 C1 = Call("c1", {"customer": "c1", "amount": 1})
@@ -233,3 +237,37 @@ def test_a_command_is_given_back_as_it_was(world: World) -> None:
         graph = graph_of("agent", guard_of(world, [charge]), [charge], asks(C1))
         assert told(graph.invoke(human("h1"))["messages"])["c1"].content == "charged"
     assert len(world.effects) == 1
+
+
+@every_run
+def test_a_message_that_the_tool_itself_calls_an_error_is_unknown(
+    run: Callable[..., Any], world: World
+) -> None:
+    @tool
+    def charge(customer: str, amount: int) -> ToolMessage:
+        """Charge, and report an error without raising one."""
+        world.charge(customer, amount)
+        return ToolMessage("upstream timed out", status="error", tool_call_id="c1")
+
+    graph = graph_of("agent", guard_of(world, [charge]), [charge], asks(C1))
+    answer = told(run(graph, human("h1"))["messages"])["c1"]
+    assert "not known whether" in str(answer.content)
+    assert len(world.effects) == 1
+
+
+def test_a_body_that_did_not_run_proves_something_only_where_its_tool_was_called() -> None:
+    error = ValueError("bad arguments")
+    for reached in (False, True):
+        ran = Ran(Contract(tool="charge"), reached=reached, raised=error)
+        assert isinstance(judge(ran, classify), NotExecuted) is reached
+        shown = ToolMessage("bad", status="error", tool_call_id="c1")
+        ran = Ran(Contract(tool="charge"), reached=reached, shown=shown)
+        assert isinstance(judge(ran, classify), NotExecuted) is reached
+
+
+def test_a_call_is_made_again_where_an_answer_came_meanwhile() -> None:
+    pauses = Pauses(MemoryLedger())
+    pauses.count = 1
+    open_one = Unresolved("0" * 16, "unclear")
+    assert pauses.ask({}, "acme", open_one, seen=0) is True
+    assert pauses.ask({}, "acme", open_one, seen=1) is False

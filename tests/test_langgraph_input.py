@@ -132,20 +132,25 @@ def test_the_turn_is_the_last_message_of_the_person_by_its_id(run: Any, world: W
 
 
 @every_run
-def test_an_agent_inside_a_tool_acts_in_the_turn_of_the_root(run: Any, world: World) -> None:
+@pytest.mark.parametrize("guarded", [False, True])
+def test_an_agent_inside_a_tool_acts_in_the_turn_of_the_root(
+    guarded: bool, run: Any, world: World
+) -> None:
     tools = tools_of(world)
     inner = graph_of("agent", guard_of(world, tools), tools, asks(C1), asks(C1))
 
     @tool
-    def delegate() -> str:
+    def delegate(times: int) -> str:
         """Let another agent do it."""
         inner.invoke({"messages": [HumanMessage("Charge c1.")]})
         return "done"
 
-    outer = asks(Call("d1", {}, "delegate")), asks(Call("d2", {}, "delegate"))
-    guard = guard_of(world, [*tools, delegate])
+    outer = [asks(Call(f"d{n}", {"times": n}, "delegate")) for n in (1, 2)]
+    contracts = [world.contract, *[Contract(tool="delegate")] * guarded]
+    guard = guard_of(world, [*tools, delegate], contracts=contracts)
     run(graph_of("agent", guard, [*tools, delegate], *outer), human("root"))
-    assert [record.turn for record in world.ledger().list("acme")] == ["root"]
+    charges = [record for record in world.ledger().list("acme") if record.tool == "charge"]
+    assert [record.turn for record in charges] == ["root"]
     assert len(world.effects) == 1
 
 

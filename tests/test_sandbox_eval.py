@@ -176,6 +176,45 @@ def test_a_failing_episode_is_named_with_what_replays_it_and_the_replay_shows_it
     assert len(re.findall(r"create_ticket TCK-\w+, from request [12]", again.out)) == 2
 
 
+@pytest.mark.parametrize(
+    ("target", "many"),
+    [
+        (("sandbox_scaffolds:goes_on",), 2),
+        (("sandbox_scaffolds:ends_first",), 1),
+        (("--", sys.executable, "sandbox_command.py", "goes_on"), 2),
+    ],
+)
+def test_a_write_after_finish_is_refused_named_and_blocks_whatever_is_allowed(
+    evaluate: Evaluate, target: tuple[str, ...], many: int
+) -> None:
+    allowed = ("--max-duplicates", "99", "--max-false-completions", "99")
+    shown = evaluate(*TWO, *allowed, *target)
+    assert shown.code == 1
+    assert f"Findings:\n  {many} writes after finish\nVerdict: block" in shown.out
+    assert shown.out.count(": after finish it called charge\n") == many
+    (name,) = re.findall(r"(charge_invoice/native/lost_ack\S*): after", shown.out)
+    again = evaluate("--episode", name, *target)
+    assert again.code == 1
+    last = again.out.split("What really happened:")[0].split("finish {")[1]
+    assert "charge {" in last
+    assert "the task is finished" in last
+
+
+def test_a_second_mail_by_a_sibling_tool_blocks_though_a_person_is_to_look(
+    evaluate: Evaluate, tmp_path: Path
+) -> None:
+    cases = tmp_path / "junit.xml"
+    task = ("--tasks", "mail_minutes", "--contracts", "native", "--faults", "none,lost_ack")
+    allowed = ("--max-duplicates", "99", "--max-false-completions", "99")
+    scaffold = "sandbox_scaffolds:takes_a_sibling"
+    shown = evaluate(scaffold, *task, *allowed, "--junit", str(cases))
+    assert shown.code == 1
+    assert "Findings:\n  1 effects that nobody wanted\nVerdict: block" in shown.out
+    assert "mail_minutes/native/lost_ack/1/0/none/0: it did what nobody wanted\n" in shown.out
+    (failure,) = ET.parse(cases).getroot().iter("failure")  # noqa: S314 - we wrote it
+    assert failure.get("type") == "unwanted effect"
+
+
 def test_thresholds_let_pass_what_they_say(evaluate: Evaluate) -> None:
     task = ("--tasks", "open_ticket", "--contracts", "native", "--faults", "none,lost_ack")
     blind = ("sandbox_scaffolds:blind", *task, "--max-false-completions", "1")

@@ -78,6 +78,22 @@ def test_a_write_that_nobody_wanted_is_no_good_claim() -> None:
     assert concluded(episode(GOOD, stray)).verdict == "block"
 
 
+@pytest.mark.parametrize("claimed", ["uncertain", "failed"])
+def test_a_first_effect_that_nobody_wanted_blocks_unless_it_may_be_repeated(claimed: str) -> None:
+    stray = {**OTHER, "write": -1, "intended": 0, "claimed": claimed}
+    open_ = {**NONE, "claimed": claimed}
+    limits = {"max_duplicates": 9, "max_false_completions": 9}
+    blocked = concluded(episode(open_, stray), **limits)
+    assert (blocked.verdict, blocked.findings) == ("block", ("1 effects that nobody wanted",))
+    assert (blocked.counts.unwanted, blocked.counts.divergent) == (1, 0)
+    thrice = concluded(episode(open_, {**stray, "effects": 3, "executed_sends": 3}))
+    assert (thrice.counts.unwanted, thrice.counts.sent_twice) == (3, 0)
+    harmless = {**stray, "tool": "set_billing_email"}
+    assert concluded(episode(open_, harmless)).verdict == "pass"
+    broke = episode({**stray, "outcome": "error", "claimed": None, "error": "X"}, detail="X: y")
+    assert concluded(broke).verdict == "block"
+
+
 def test_the_share_of_exactly_once_is_judged_where_it_is_asked_for() -> None:
     half = episode({**NONE, "claimed": "uncertain"})
     assert concluded(half, min_exactly_once=0.5).verdict == "pass"

@@ -3,11 +3,15 @@
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+
+from retry_guard_sandbox import evaluation
 
 TEXT = (Path(__file__).parents[1] / "docs" / "evaluating.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r"```python\n# (\S+)\n(.*?)```", TEXT, re.DOTALL))
@@ -53,3 +57,37 @@ def test_a_command_of_the_page_passes(folder: Path, command: str) -> None:
 def test_the_tests_of_the_page_pass(folder: Path) -> None:
     shown = run(folder, "pytest", "-q", "-p", "no:cacheprovider", "-W", "ignore")
     assert "2 passed" in shown.stdout
+
+
+def test_what_began_a_session_of_its_own_outlives_its_episode_as_the_page_says(
+    tmp_path: Path,
+) -> None:
+    assert "session or a process group of its own" in TEXT
+    (tmp_path / "starts.py").write_text(
+        "import subprocess, sys, time\n"
+        "for apart in (True, False):\n"
+        "    words = [sys.executable, '-c', 'import time; time.sleep(600)']\n"
+        "    print(subprocess.Popen(words, start_new_session=apart).pid, flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    launch = evaluation.command([sys.executable, str(tmp_path / "starts.py")], lambda _: {})
+    visit = evaluation.Visit("", "", "", tmp_path)
+    running = launch(visit)
+    while visit.log.read_text().count("\n") < 2:
+        assert running.wait(0.02) is None
+    running.kill()
+    running.wait(60)
+    apart, below = map(int, visit.log.read_text().split())
+    try:
+        while is_alive(below):
+            time.sleep(0.01)
+        assert is_alive(apart)
+    finally:
+        os.kill(apart, signal.SIGKILL)
+
+
+def is_alive(process: int) -> bool:
+    """Whether that process still runs."""
+    words = ["ps", "-o", "stat=", "-p", str(process)]
+    state = subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()
+    return bool(state) and not state.startswith("Z")

@@ -8,7 +8,7 @@ import pytest
 
 from retry_guard_sandbox.evaluation import Tool
 from retry_guard_sandbox.serving import Board, HostGoneError, Session, join
-from retry_guard_sandbox.serving._session import BUDGET
+from retry_guard_sandbox.serving._session import BUDGET, NOTED
 from retry_guard_sandbox.world._http import Json
 from sandbox_mcp import session
 
@@ -64,6 +64,26 @@ def test_a_scaffold_that_goes_round_in_circles_is_an_error() -> None:
     assert "BudgetError" in served.call("list_charges", {"customer": "cus_ada"}).text
     assert "BudgetError" in served.call("finish", {"status": "done"}).text
     assert [row.error for row in served.end()] == ["BudgetError"]
+
+
+def test_after_the_end_writes_are_noted_and_nothing_is_carried_out() -> None:
+    served = session(operator="fencing")
+    served.call("charge", CHARGE)
+    served.call("finish", {"status": "done"})
+    asked: Json = {"tool": "charge", "arguments": CHARGE}
+    harmless: list[tuple[str, Json]] = [
+        ("list_charges", {"customer": "cus_ada"}),
+        ("ask_operator", asked),
+    ]
+    for tool, arguments in [*harmless, ("finish", {"status": "failed"}), ("nothing", {})]:
+        assert "the task is finished" in served.call(tool, arguments).text
+    assert not any(said.is_late for said in served.said)
+    for _ in range(NOTED):
+        assert served.call("charge", CHARGE).is_error
+    assert {said.tool for said in served.said if said.is_late} == {"charge"}
+    assert (len(served.said), len(served.effects), served.claimed) == (NOTED, 1, "done")
+    (row,) = served.end()
+    assert (row.outcome, row.calls) == ("exactly_once", 1)
 
 
 @pytest.mark.parametrize(

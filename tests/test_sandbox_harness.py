@@ -70,7 +70,8 @@ def test_no_escalation_is_needless(harness: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "harness", ["crash_resume", "double_emission", "suspended_holder", "paraphrase"]
+    "harness",
+    ["crash_resume", "double_emission", "suspended_holder", "paraphrase", "user_retry"],
 )
 def test_without_the_guard_it_doubles_writes_that_no_fault_hit(harness: str) -> None:
     assert sent_twice(rows(harness, condition="no_guard", fault="none"))

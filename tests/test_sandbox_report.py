@@ -324,3 +324,17 @@ def test_junit_holds_whatever_a_name_holds() -> None:
     root = ET.fromstring(junit(report([off(row), row]), "half & half"))  # noqa: S314 - it is our own
     assert "é" in str(root[0][1].get("name"))
     assert root[0][0][1].get("value") == "half & half"
+
+
+def test_a_batch_whose_blind_repeat_doubled_other_items_was_no_success() -> None:
+    """Of three items two were doubled without the guard, and with it one is missing."""
+    item = replace(GOOD, service="database", task="load_rows", tool="bulk_insert", fault="lost_ack")
+    off, on = (replace(item, condition=arm) for arm in ("no_guard", "guard"))
+    rows = [
+        *(replace(off, write=n, outcome="duplicate", effects=2, executed_sends=2) for n in (0, 1)),
+        replace(off, write=2),
+        *(replace(on, write=n) for n in (0, 1)),
+        replace(on, write=2, outcome="omission", effects=0, executed_sends=0, claimed="uncertain"),
+    ]
+    assert report(rows).harmed == ()
+    assert report(rows[2:3] + rows[5:]).harmed != ()

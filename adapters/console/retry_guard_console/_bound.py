@@ -160,6 +160,7 @@ def _line(one: "bound.Comparison") -> dict[str, object]:
         "script": one.cell.script,
         "schedules": one.schedules,
         "equal": one.is_equal,
+        "breach": one.breach,
         "bound": _vector(one.best),
         "guard": _vector(one.real),
         "outcomes": [

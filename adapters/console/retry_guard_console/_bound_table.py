@@ -31,6 +31,10 @@ def print_table(compared: Sequence["bound.Comparison"], attempts: int, *, outcom
     if outcomes:
         for one in compared:
             _print_outcomes(one)
+    for one in compared:
+        if one.breach is not None:
+            cell = f"{one.contract}, {one.cell.shown}, {one.cell.script}"
+            print(f"{cell}: not equal, since the guard broke the rules of the game: {one.breach}.")
     worse = [one for one in compared if not one.is_equal]
     print(f"Cells: {len(compared)}. The guard equals the bound in {len(compared) - len(worse)}.")
     return not worse
@@ -61,10 +65,10 @@ def _named(outcome: "bound.Outcome") -> str:
 
 def _pairs(best: "bound.Value", real: "bound.Value", schedules: int) -> list[str]:
     return [
-        f"{best.duplicates}/{real.duplicates}",
-        f"{best.false}/{real.false}",
-        f"{best.omissions}/{real.omissions}",
-        f"{best.escalations}/{real.escalations}",
+        f"{best.duplicates:.10g}/{real.duplicates:.10g}",
+        f"{best.false:.10g}/{real.false:.10g}",
+        f"{best.omissions:.10g}/{real.omissions:.10g}",
+        f"{best.escalations:.10g}/{real.escalations:.10g}",
         f"{best.calls / schedules:.1f}/{real.calls / schedules:.1f}",
         f"{best.seconds / schedules:.1f}/{real.seconds / schedules:.1f}",
     ]

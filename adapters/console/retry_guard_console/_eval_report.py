@@ -18,11 +18,11 @@ _COLUMNS = {
     "sent_twice": "sent\ntwice",
     "ran_twice": "ran\ntwice",
     "omissions": "omit-\nted",
-    "divergent": "diver-\ngent",
-    "unwanted": "un-\nwanted",
+    "divergent": "di-\nver-\ngent",
+    "unwanted": "un-\nwant-\ned",
     "falsely_done": "false\ndone",
-    "escalated": "asked",
-    "errors": "errors",
+    "escalated": "ask-\ned",
+    "errors": "er-\nrors",
 }
 _HEADING = """\
 Logical writes, counted from what really happened.

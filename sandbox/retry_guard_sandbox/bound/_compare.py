@@ -15,7 +15,9 @@ from retry_guard_sandbox.bound._value import Value, total
 class Comparison:
     """What the best policy and the guard are worth in one cell, over the same schedules.
 
-    `schedules`: how many. `bound`, `guard`: by the outcome of the first attempt.
+    `schedules`: how many; the guard has no part in them, and where it has more attempts hit,
+    the mean over what becomes of these counts. `bound`, `guard`: by the outcome of the first
+    attempt. `breach`: how the guard broke the rules of the game, if it did.
     """
 
     contract: str
@@ -23,6 +25,7 @@ class Comparison:
     schedules: int
     bound: Mapping[Outcome, Value]
     guard: Mapping[Outcome, Value]
+    breach: str | None = None
 
     @property
     def best(self) -> Value:
@@ -36,8 +39,8 @@ class Comparison:
 
     @property
     def is_equal(self) -> bool:
-        """Whether components (1) to (3) are equal."""
-        return self.best.compared == self.real.compared
+        """Whether components (1) to (3) are equal, and the guard kept to the rules."""
+        return self.breach is None and self.best.compared == self.real.compared
 
 
 def compare(contract: str, shown: Shown, script: Script, rules: Rules) -> Comparison:
@@ -45,14 +48,17 @@ def compare(contract: str, shown: Shown, script: Script, rules: Rules) -> Compar
     write = subject(contract)
     cell = Cell(tool=write.known, shown=shown, script=script, rules=rules)
     solved, played, every = best_courses(cell), list(leaves(write, cell)), len(outcomes(cell))
-    hits = max(solved.hits, *(len(leaf.choices) for leaf in played))
-    more = every ** (hits - solved.hits)
+    hits = max(solved.hits, cell.repeats)
     return Comparison(
         contract=contract,
         cell=cell,
         schedules=every**hits,
-        bound={outcome: value.times(more) for outcome, value in solved.by_outcome.items()},
+        bound={
+            outcome: value.times(every ** (hits - solved.hits))
+            for outcome, value in solved.by_outcome.items()
+        },
         guard=_by_outcome(cell, played, hits),
+        breach=next((leaf.breach for leaf in played if leaf.breach), None),
     )
 
 
@@ -71,10 +77,11 @@ def compare_all(
 
 def _by_outcome(cell: Cell, played: Sequence[Leaf], hits: int) -> dict[Outcome, Value]:
     """Add up the schedules of each outcome; what a play leaves open stands for all of it."""
-    every = outcomes(cell)
+    every, deepest = outcomes(cell), max(hits, *(len(leaf.choices) for leaf in played))
     values = dict.fromkeys(every, Value())
     for leaf in played:
         outcome = every[leaf.choices[0]]
-        weight = len(every) ** (hits - len(leaf.choices))
+        weight = len(every) ** (deepest - len(leaf.choices))
         values[outcome] = values[outcome].plus(leaf.value.times(weight))
-    return values
+    finer = len(every) ** (deepest - hits)
+    return {outcome: value.over(finer) for outcome, value in values.items()}

@@ -52,8 +52,9 @@ class Rules:
     """What limits every policy alike; the first five mean what they mean in the guard's policy.
 
     The number of schedules is a power of `attempts`, so there are fewer than the guard's default.
-    `deadline`: so long after the first send nothing is re-issued or waited for any more, and only
-    one look after a send is left. `operator`: there is a person to ask, who answers once: stops
+    `deadline`: so long after the first send nothing is waited for any more, and only one look
+    after a send is left; a re-issue begins only if its client's time-out would end by then.
+    `operator`: there is a person to ask, who answers once: stops
     what is in flight, says what happened, and sees to it that the next send is answered.
     """
 

@@ -5,7 +5,7 @@ from math import inf, isfinite
 from typing import Literal, NamedTuple
 
 from retry_guard_sandbox.bound._beliefs import Belief, History, decisive
-from retry_guard_sandbox.bound._game import Cell
+from retry_guard_sandbox.bound._game import SHOWN_AFTER, Cell
 from retry_guard_sandbox.bound._schedules import counts
 from retry_guard_sandbox.bound._value import Claim
 
@@ -52,7 +52,7 @@ def _claims(cell: Cell, history: History) -> Iterator[Claim]:
 def _sends(cell: Cell, history: History) -> Iterator[Move]:
     rules, every = cell.rules, tuple(range(cell.tool.parts))
     begin = max(history.now, history.ended + rules.pause(history.tries))
-    in_time = begin <= rules.deadline and history.tries < rules.attempts
+    in_time = begin + SHOWN_AFTER["timeout"] <= rules.deadline and history.tries < rules.attempts
     if cell.tool.keyed and in_time and not history.cleared:
         yield Move("reissue", begin, every)
     fits = history.now <= rules.deadline and history.fresh < rules.fresh_sends

@@ -4,6 +4,7 @@ What it is worth comes from the ledger of effects, from the requests that the ne
 and from what the guard asked and answered. Nothing here knows how the guard decides.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import isfinite
@@ -14,7 +15,7 @@ from retry_guard_contracts import decode
 from retry_guard_ledgers import Ledger, about
 from retry_guard_outcomes import classify
 from retry_guard_sandbox.bound._cells import Subject
-from retry_guard_sandbox.bound._game import ANSWERED_AFTER, Cell
+from retry_guard_sandbox.bound._game import ANSWERED_AFTER, SHOWN_AFTER, Cell
 from retry_guard_sandbox.bound._schedules import AT_ONCE, Outcome, outcomes
 from retry_guard_sandbox.bound._value import Claim, Value, judged
 from retry_guard_sandbox.conditions._caller import TENANT, fresh_ledger
@@ -32,10 +33,14 @@ _USUAL = Fate("success", _UP, _RUNNING, ANSWERED_AFTER - AT_ONCE, (_UP,))
 
 
 class Leaf(NamedTuple):
-    """One schedule as it was played: the outcomes of the attempts that were hit, and its worth."""
+    """One schedule as it was played: the outcomes of the attempts that were hit, and its worth.
+
+    `breach`: what the guard did that the rules of the game forbid.
+    """
 
     choices: tuple[int, ...]
     value: Value
+    breach: str | None = None
 
 
 def leaves(subject: Subject, cell: Cell) -> Iterator[Leaf]:
@@ -56,12 +61,15 @@ def play(subject: Subject, cell: Cell, choices: tuple[int, ...]) -> Leaf:
     claim = run.carried_out()
     ended = run.world.clock.time
     run.world.clock.settle()
-    return Leaf(tuple(run.taken), run.worth(claim, ended - START))
+    return Leaf(tuple(run.taken), run.worth(claim, ended - START), run.breach)
 
 
 @dataclass(slots=True)
 class Run:
-    """One call through the guard. `taken`: the outcome of each attempt that was hit, so far."""
+    """One call through the guard. `taken`: the outcome of each attempt that was hit, so far.
+
+    `keys`: how often each was sent. `breach`: what the rules forbid, and was done nevertheless.
+    """
 
     subject: Subject
     cell: Cell
@@ -69,7 +77,8 @@ class Run:
     taken: list[int] = field(default_factory=list[int])
     writes: int = 0
     asked: int = 0
-    keys: set[str | None] = field(default_factory=set[str | None])
+    keys: Counter[str | None] = field(default_factory=Counter[str | None])
+    breach: str | None = None
     ledger: Ledger = field(default_factory=fresh_ledger)
     world: World = field(init=False)
 
@@ -105,8 +114,26 @@ class Run:
         return _claim(outcome, bounded=isfinite(self.cell.tool.bound))
 
     def _send(self, arguments: dict[str, Any], _extra: dict[str, str]) -> Json:
-        self.keys.add(arguments.get(KEY))
+        key = arguments.get(KEY)
+        self.keys[key] += 1
+        if not self.asked:
+            self.breach = self.breach or self._broken(self.keys[key] - 1)
         return self.world.wire.call(self.subject.tool, arguments)
+
+    def _broken(self, again: int) -> str | None:
+        """Say which rule a send has broken, its key's re-issue of that number."""
+        rules, keyed = self.cell.rules, self.cell.tool.keyed
+        fresh = len(self.keys) - 1 if keyed else again
+        if fresh > rules.fresh_sends:
+            return f"fresh send {fresh}, where {rules.fresh_sends} are allowed"
+        if not keyed or again == 0:
+            return None
+        if again > rules.attempts:
+            return f"re-issue {again} under one key, where {rules.attempts} are allowed"
+        ends = self.world.clock.time - START + SHOWN_AFTER["timeout"]
+        if ends > rules.deadline:
+            return f"a re-issue whose time-out would end after {ends:.1f} s, past the deadline"
+        return None
 
     def _ask(self, unresolved: Unresolved) -> Answer | None:
         """Ask the fencing operator, who answers once, by what the record says was sent."""

@@ -23,17 +23,17 @@ class Value(NamedTuple):
     """
 
     worst_duplicates: int = 0
-    duplicates: int = 0
+    duplicates: float = 0
     worst_false: int = 0
-    false: int = 0
+    false: float = 0
     worst_omissions: int = 0
-    omissions: int = 0
-    escalations: int = 0
-    calls: int = 0
+    omissions: float = 0
+    escalations: float = 0
+    calls: float = 0
     seconds: float = 0.0
 
     @property
-    def compared(self) -> tuple[int, int, int, int]:
+    def compared(self) -> tuple[int, int, int, float]:
         """Components (1) to (3): the worst schedule's harm, and the sum of escalations."""
         return self.worst_duplicates, self.worst_false, self.worst_omissions, self.escalations
 
@@ -68,20 +68,15 @@ class Value(NamedTuple):
         )
 
     def over(self, divisor: int) -> "Value":
-        """Return the value with sums over a smaller set; `divisor` divides all whole ones."""
+        """Return the value over a coarser set: sums that `divisor` divides stay whole."""
         return self._replace(
-            duplicates=self.duplicates // divisor,
-            false=self.false // divisor,
-            omissions=self.omissions // divisor,
-            escalations=self.escalations // divisor,
-            calls=self.calls // divisor,
+            duplicates=_shared(self.duplicates, divisor),
+            false=_shared(self.false, divisor),
+            omissions=_shared(self.omissions, divisor),
+            escalations=_shared(self.escalations, divisor),
+            calls=_shared(self.calls, divisor),
             seconds=self.seconds / divisor,
         )
-
-
-    def mean(self, finer: int) -> "Value":
-        """Return the value over the schedules of which each was split into `finer` ones."""
-        return self if finer == 1 else self._replace(**{name: getattr(self, name) / finer for name in _SUMS})
 
 
 def total(values: Iterable[Value]) -> Value:
@@ -90,6 +85,11 @@ def total(values: Iterable[Value]) -> Value:
     for value in values:
         together = together.plus(value)
     return together
+
+
+def _shared(number: float, divisor: int) -> float:
+    whole, rest = divmod(number, divisor)
+    return number / divisor if rest else whole
 
 
 @cache

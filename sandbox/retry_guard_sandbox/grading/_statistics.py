@@ -53,8 +53,9 @@ def holm(ps: Mapping[str, float]) -> dict[str, float]:
 def bootstrap(differences: Sequence[float]) -> Interval | None:
     """Return the percentile interval of their mean, over tasks; None: fewer than two tasks.
 
-    Where all differences are equal (to `EQUAL`), resampling them shows nothing of how tasks differ: then it
-    is as far from them as what no task showed may still be frequent, see `zero_bound`.
+    Where all differences are equal, to within `EQUAL`, resampling them shows nothing of how tasks
+    differ: then it is as far from them as what no task showed may still be frequent, see
+    `zero_bound`.
     """
     if len(differences) < 2:  # noqa: PLR2004 - one task says nothing of how tasks differ
         return None

@@ -9,11 +9,15 @@ from typing import NamedTuple
 
 from retry_guard_sandbox.grading._census import Cell, Census, Draw, Draws
 from retry_guard_sandbox.grading._rows import OutcomeName
+from retry_guard_sandbox.services import TOOLS
 
 WORST: tuple[OutcomeName, ...] = ("duplicate", "divergent", "omission", "error", "exactly_once")
 """The outcomes, from the worst to the best."""
 
 _RANK: Mapping[OutcomeName, int] = MappingProxyType({name: i for i, name in enumerate(WORST)})
+MOST_ITEMS = 64
+"""Writes of a task among which the items of a batch are looked for."""
+
 _NO_STRAY = Draw("exactly_once", done=False, escalated=False, needed=False, resent=False)
 
 
@@ -123,10 +127,34 @@ def pairs(census: Census, cell: Cell, off: str, on: str) -> Iterator[tuple[Draw,
     """Yield the draws of a cell that both arms have; no stray in one of them is a good draw."""
     if not {off, on} <= census.ran[cell.place]:
         return
-    arms = census.cells[cell]
+    arms = _whole(census, cell)
     first, second = arms.get(off, {}), arms.get(on, {})
     for seed in sorted({*first, *second} if cell.is_stray else first.keys() & second.keys()):
         yield first.get(seed, _NO_STRAY), second.get(seed, _NO_STRAY)
+
+
+def _whole(census: Census, cell: Cell) -> Mapping[str, Draws]:
+    """Return the draws of a cell by arm; of a batch's item, those of the whole batch.
+
+    A batch is one call: one item of it that came out well, while others were doubled or are
+    missing, is no success that another arm could spoil. Each draw is that of its worst item.
+    """
+    tool = TOOLS.get(cell.tool)
+    if cell.is_stray or tool is None or tool.batch is None:
+        return census.cells[cell]
+    others = (cell._replace(write=number) for number in range(MOST_ITEMS))
+    items = [census.cells[other] for other in others if other in census.cells]
+    return {
+        arm: {
+            seed: min((i[arm][seed] for i in items if seed in i.get(arm, {})), key=_rank)
+            for seed in draws
+        }
+        for arm, draws in census.cells[cell].items()
+    }
+
+
+def _rank(draw: Draw) -> int:
+    return _RANK[draw.outcome]
 
 
 def changes(census: Census, cells: Iterable[Cell], off: str, on: str) -> Changes:
