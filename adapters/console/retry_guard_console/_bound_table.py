@@ -33,8 +33,8 @@ def print_table(compared: Sequence["bound.Comparison"], attempts: int, *, outcom
             _print_outcomes(one)
     for one in compared:
         if one.breach is not None:
-            cell = f"{one.contract}, {one.cell.shown}, {one.cell.script}"
-            print(f"{cell}: not equal, since the guard broke the rules of the game: {one.breach}.")
+            where = f"{one.contract}, {one.cell.shown}, {one.cell.script}"
+            print(f"{where}: not equal, since the guard broke the rules of the game: {one.breach}.")
     worse = [one for one in compared if not one.is_equal]
     print(f"Cells: {len(compared)}. The guard equals the bound in {len(compared) - len(worse)}.")
     return not worse

@@ -60,8 +60,8 @@ class Report:
 
     @property
     def harmed(self) -> tuple[str, ...]:
-        """The cells that a judged arm harmed, by name."""
-        return tuple(change.name for change in self.harms)
+        """The cells that a judged arm harmed, by name, each once."""
+        return tuple(dict.fromkeys(change.name for change in self.harms))
 
     @property
     def helped(self) -> int:
