@@ -138,4 +138,5 @@ def test_a_refusal_that_could_not_be_stored_settles_nothing_since_another_may_ho
 def test_an_unresolved_end_that_another_has_overtaken_is_looked_up_again() -> None:
     hand = Hand(call_of(), NONE).sent().tell(START + 2, ok=False, asked_at=START + 2)
     hand = hand.tell(START + 2, ok=False)
+    assert hand.step is not None
     assert (hand.end, hand.step.do) == (None, "claim")

@@ -571,6 +571,23 @@ def test_it_works_with_what_respx_mocks() -> None:
 
 
 @every_library
+def test_a_client_opens_and_closes_the_transport_inside(library: Reply) -> None:
+    steps = list[str]()
+
+    class Inside(library.MockTransport):  # type: ignore[misc] # of either library
+        def __enter__(self) -> Reply:
+            steps.append("open")
+            return self
+
+        def __exit__(self, *error: object) -> None:
+            steps.append("close")
+
+    with library.Client(transport=wrapped(Inside(Site(library)), guard_of())):
+        assert steps == ["open"]
+    assert steps == ["open", "close"]
+
+
+@every_library
 async def test_an_async_client_opens_guards_and_closes_the_transport_inside(library: Reply) -> None:
     site, steps = Site(library, lost(library)), list[str]()
 
