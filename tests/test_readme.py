@@ -56,6 +56,8 @@ def test_each_contract_field_is_documented_and_no_other() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_relative_link_leads_to_a_file(page: Path) -> None:
-    prose = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    prose = re.sub(
+        r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE
+    )
     links = re.findall(r"\]\((?!https?:|#)([^)#]+)", prose)
     assert [link for link in links if not (page.parent / link).exists()] == []
