@@ -80,13 +80,14 @@ def test_the_version_is_that_of_the_distribution(capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize("words", [[], ["nonsense"], ["ledger"], ["ledger", "list", "--nonsense"]])
-def test_bad_input_is_exit_2_and_no_traceback(
+def test_bad_input_is_exit_2_and_one_line(
     capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
     assert main(words) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith("usage: retry-guard")
+    assert err.startswith("retry-guard")
+    assert (err.count("\n"), "--help" in err) == (1, True)
 
 
 @pytest.mark.parametrize("url", ["nonsense", "postgresql://u:hunter2@db/x", "sqlite:///"])
