@@ -1,6 +1,7 @@
 """One run: an agent does a task in a world, through a harness and an arm; then it is graded."""
 
 from dataclasses import dataclass, fields
+from functools import lru_cache
 
 from retry_guard_sandbox.agents import AGENTS, Agent, Sight
 from retry_guard_sandbox.conditions import CONDITIONS, Setting, leave_to_a_person
@@ -78,13 +79,14 @@ def rows_of(
     said: Json = {"claimed": claimed, "error": error}
     if error is not None:
         said["outcome"] = "error"
-    return [Row(**{**_named(spec), **_values(graded), **said}) for graded in grades]
+    named = _named(spec)
+    return [Row(**{**named, **_values(graded, _GRADED), **said}) for graded in grades]
 
 
 def world_of(spec: Spec) -> World:
     """Build the world of an episode."""
     task = TASKS[spec.task]
-    streams = Streams(spec.seed, task.name)
+    streams = _streams(spec.seed, task.name)
     return build(
         task.service,
         spec.contract,
@@ -110,9 +112,14 @@ def _sight(spec: Spec, world: World) -> Sight:
 
 def _named(spec: Spec) -> Json:
     service, hidden = TASKS[spec.task].service, FAULTS[spec.fault].hidden
-    return {**_values(spec), "service": service, "hidden": hidden}
+    return {**_values(spec, _SPECIFIED), "service": service, "hidden": hidden}
 
 
-def _values(part: Spec | Grade) -> Json:
+def _values(part: Spec | Grade, names: tuple[str, ...]) -> Json:
     """The fields of a part of a row, by name."""
-    return {field.name: getattr(part, field.name) for field in fields(part)}
+    return {name: getattr(part, name) for name in names}
+
+
+_SPECIFIED = tuple(field.name for field in fields(Spec))
+_GRADED = tuple(field.name for field in fields(Grade))
+_streams = lru_cache(maxsize=64)(Streams)

@@ -77,6 +77,8 @@ def _text(value: object) -> object:
 def _fold(value: object) -> object:
     if not isinstance(value, str):
         return value
+    if value.isascii() and value.isprintable():  # most of what there is; nothing in it is unseen
+        return " ".join(value.lower().split())
     folded, before = value, None
     while folded != before:
         before = folded

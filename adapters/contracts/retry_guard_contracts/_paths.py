@@ -100,6 +100,8 @@ def find(document: object, path: Path, blank: object = MISSING) -> object:
 
 
 def _member(document: object, name: str) -> object:
+    if type(document) is dict and name in document:  # most of what there is
+        return cast("dict[str, object]", document)[name]
     held = members(document)
     if held is None:
         return MISSING

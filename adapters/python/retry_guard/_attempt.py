@@ -2,13 +2,10 @@
 
 import logging
 from dataclasses import dataclass
-from datetime import date, datetime
-from decimal import Decimal
 from typing import Any, assert_never
-from uuid import UUID
 
 from retry_guard._answers import UsageError
-from retry_guard._call import Call, Site, stored_arguments
+from retry_guard._call import Call, Site, is_as_given, stored_arguments
 from retry_guard._logs import log_failure
 from retry_guard_contracts import (
     ArgumentError,
@@ -38,8 +35,6 @@ class Attempt:
 
 _ENDS = (Done, NotExecuted, Unknown)
 
-_FIXED = frozenset({type(None), bool, int, float, str, bytes, Decimal, UUID, date, datetime})
-
 NOTHING = Attempt(End("unknown"))
 STOPPED = Attempt(
     End("not_executed", encode_result("stopped before anything was sent")),
@@ -64,7 +59,7 @@ def recorded(call: Call, record: Record, site: Site) -> dict[str, Any]:
     Raises `UsageError` where the record needs a secret that this caller does not give.
     """
     stored = about(record).arguments
-    own = about(call.draft).arguments if _are_fixed(call.arguments) else _stored(call, site)
+    own = about(call.draft).arguments if is_as_given(call) else _stored(call, site)
     if own == stored:
         return dict(call.arguments)
     arguments: dict[str, Any] = decode(stored)
@@ -78,11 +73,6 @@ def recorded(call: Call, record: Record, site: Site) -> dict[str, Any]:
         )
         raise UsageError(msg)
     return opened
-
-
-def _are_fixed(arguments: dict[str, Any]) -> bool:
-    """Whether nobody can have changed them since they were given: no value can change itself."""
-    return all(type(value) in _FIXED for value in arguments.values())
 
 
 def _stored(call: Call, site: Site) -> bytes | None:

@@ -89,7 +89,8 @@ class BaseGuard:
         if contract.read_back is not None and self._site.read is None:
             msg = f"the contract of {contract.tool} declares a read-back: give the guard read="
             raise UsageError(msg)
-        if self.contracts.setdefault(contract.tool, contract) != contract:
+        known = self.contracts.setdefault(contract.tool, contract)
+        if known is not contract and known != contract:
             msg = f"{contract.tool} has two different contracts: keep one"
             raise UsageError(msg)
 

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 from retry_guard._attempt import recorded
@@ -82,13 +81,16 @@ def ties(call: Call, record: Record, site: Site) -> Callable[[str], bool]:
     """Return what tells whether the ledger ties an effect to another action."""
     mine, ledger = about(record), site.ledger
     shared = call.contract.batch is not None or call.contract.resource is not None
+    known: list[frozenset[str]] = []
 
-    @cache
     def theirs() -> frozenset[str]:
         """The effects of batches: the ledger finds an effect by its name where it stands alone."""
-        actions = map(about, ledger.list(mine.scope) if shared else ())
-        others = (o for o in actions if o.resource == mine.resource and o.id != mine.id)
-        return frozenset(name for other in others for name in effects_named(other.effect_id))
+        if not known:
+            actions = map(about, ledger.list(mine.scope) if shared else ())
+            others = (o for o in actions if o.resource == mine.resource and o.id != mine.id)
+            names = (name for other in others for name in effects_named(other.effect_id))
+            known.append(frozenset(names))
+        return known[0]
 
     def tied(effect: str) -> bool:
         other = ledger.find(mine.scope, effect_id=effect)

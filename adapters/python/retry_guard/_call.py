@@ -3,7 +3,10 @@
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
 from typing import Any, Literal
+from uuid import UUID
 
 from retry_guard._clock import Clock
 from retry_guard._heartbeat import Heartbeat
@@ -91,6 +94,14 @@ class Call:
     def _key(self, record: Record, site: Site) -> str | None:
         action, generation = about(record), record.generation
         return key_of(self.contract, action, record.turn, generation, site.secret)
+
+
+_FIXED = frozenset({type(None), bool, int, float, str, bytes, Decimal, UUID, date, datetime})
+
+
+def is_as_given(call: Call) -> bool:
+    """Whether nobody can have changed its arguments since: no value in them can change itself."""
+    return all(type(value) in _FIXED for value in call.arguments.values())
 
 
 def begin(contract: Contract, request: Request, site: Site) -> Call:

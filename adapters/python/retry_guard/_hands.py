@@ -9,6 +9,9 @@ from retry_guard._answers import UsageError
 from retry_guard._clock import Clock, LedgerClock
 from retry_guard._functions import called, is_plain, refuse_generator
 
+_PLAIN = frozenset[type]({type(None), bool, int, float, str, bytes, list, dict})
+"""What most functions return, which nobody can await."""
+
 
 class AwaitedError(UsageError):
     """Something that has to be awaited came back where nobody awaits."""
@@ -52,7 +55,7 @@ class SyncHands:
     async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call it. Raises `AwaitedError` if what comes back has to be awaited."""
         result = function(*arguments)
-        if inspect.isawaitable(result):
+        if type(result) not in _PLAIN and inspect.isawaitable(result):
             if inspect.iscoroutine(result):
                 result.close()
             raise AwaitedError("an async function was given to Guard: use AsyncGuard")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from retry_guard._call import Call, Site
+from retry_guard._call import Call, Site, is_as_given
 from retry_guard._hands import Hands
 from retry_guard_contracts import caller_key, decode, differing
 from retry_guard_core import Record
@@ -63,6 +63,8 @@ def differing_from(record: Record, call: Call, site: Site) -> tuple[str, ...]:
     """The names of the fields in which this call differs from a record."""
     if record.tool != call.contract.tool:
         return ("tool",)
+    if is_as_given(call) and about(record).arguments == about(call.draft).arguments:
+        return ()
     recorded = decode(about(record).arguments)
     return differing(call.contract, recorded, call.arguments, site.secret)
 

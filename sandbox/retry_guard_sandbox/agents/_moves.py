@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal
 
 from retry_guard_sandbox.services import KEY, Tool
@@ -83,10 +84,21 @@ Pursue = Callable[[Sight, ToolCall], Pursuit]
 
 def heard(text: str) -> Heard:
     """Read the text of an answer."""
+    if text.startswith(_ERROR):
+        return _heard(text)
+    return _read(text)
+
+
+def _read(text: str) -> Heard:
     body: Json = json.loads(text)
     if "error" not in body:
         return Heard("done", body)
     return Heard("failed" if _REFUSED.match(str(body["error"])) else "uncertain")
+
+
+_ERROR = '{"error"'
+_heard = lru_cache(maxsize=1024)(_read)
+"""The same, remembered: for errors, which are few."""
 
 
 def alone(call: ToolCall) -> Pursuit:

@@ -4,6 +4,7 @@ import json
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from threading import Lock
 from typing import Any, NamedTuple, Protocol
 
@@ -108,6 +109,7 @@ class Caller(Protocol):
         ...
 
 
+@lru_cache(maxsize=1024)
 def failure(message: str) -> str:
     """Return the text of an error, as a scaffold makes it."""
     return json.dumps({"error": message})

@@ -8,6 +8,7 @@ from retry_guard_sandbox.grading._rows import OutcomeName
 from retry_guard_sandbox.services import SERVICES, TOOLS
 from retry_guard_sandbox.tasks import Task
 from retry_guard_sandbox.world._effects import Effect, Effects
+from retry_guard_sandbox.world._http import Json
 from retry_guard_sandbox.world._wire import Seen
 
 
@@ -39,10 +40,19 @@ def grade(
 
     `ended`: when the episode did.
     """
-    owners = [_owners(task, effects, exchange) for exchange in seen]
+    about = _About(task, effects)
+    owners = [about.of(one.request.tool, one.request.arguments) for one in seen]
+    handed = [about.of(one.tool, one.arguments) for one in escalations]
     made = [task.made(write, effects) for write in range(len(task.intended))]
     grades = [
-        _grade(task, write, effects, mine, escalations, _course(write, seen, owners, ended))
+        _grade(
+            task,
+            write,
+            effects,
+            mine,
+            [one for one, writes in zip(escalations, handed, strict=True) if write in writes],
+            _course(write, seen, owners, ended),
+        )
         for write, mine in enumerate(made)
     ]
     return grades + _strays(task, effects, made)
@@ -53,11 +63,10 @@ def _grade(
     write: int,
     effects: Effects,
     made: Sequence[Effect],
-    escalations: Sequence[Escalation],
+    handed: Sequence[Escalation],
     course: tuple[int, float],
 ) -> Grade:
     wanted = task.intended[write]
-    handed = [e for e in escalations if task.is_about(write, e.tool, e.arguments, effects)]
     calls, seconds = course
     return Grade(
         write=write,
@@ -84,14 +93,28 @@ def _outcome(task: Task, write: int, made: Sequence[Effect], effects: Effects) -
     return "exactly_once" if right else "divergent"
 
 
-def _owners(task: Task, effects: Effects, exchange: Seen) -> frozenset[int]:
-    """Return the intended writes that a request was about: of a batch, one for each item."""
-    request, writes = exchange.request, range(len(task.intended))
-    if TOOLS[request.tool].effect == "read":
-        return frozenset()
-    return frozenset(
-        w for w in writes if task.is_about(w, request.tool, request.arguments, effects)
-    )
+class _About:
+    """Tells which intended writes a call is about; an equal one is looked at once."""
+
+    def __init__(self, task: Task, effects: Effects) -> None:
+        self._task, self._effects = task, effects
+        self._known: list[tuple[str, Json, frozenset[int]]] = []
+
+    def of(self, tool: str, arguments: Json) -> frozenset[int]:
+        """Return them: of a batch, one for each item; of a read, none."""
+        for known, given, writes in self._known:
+            if known == tool and given == arguments:
+                return writes
+        about = frozenset[int]()
+        if TOOLS[tool].effect != "read":
+            about = self._looked_up(tool, arguments)
+        self._known.append((tool, arguments, about))
+        return about
+
+    def _looked_up(self, tool: str, arguments: Json) -> frozenset[int]:
+        task, effects = self._task, self._effects
+        writes = range(len(task.intended))
+        return frozenset(w for w in writes if task.is_about(w, tool, arguments, effects))
 
 
 def _course(
@@ -116,6 +139,8 @@ def _strays(task: Task, effects: Effects, made: Sequence[Sequence[Effect]]) -> l
     """Grade the effects that no intended write accounts for, by tool."""
     known = {effect.id for mine in made for effect in mine}
     grades: list[Grade] = []
+    if len(known) == len(effects):
+        return grades
     for tool in SERVICES[task.service].tools:
         stray = [effect for effect in effects.of(tool.name) if effect.id not in known]
         if stray:

@@ -44,8 +44,9 @@ class Moment:
 
 def needed(contract: Contract, policy: Policy, moment: Moment) -> bool:
     """Whether nothing but a person could have told, before the deadline of the call."""
-    sends = [s for s in moment.seen if _is_send(s, moment)]
-    lost = [s for s in moment.lost if _is_send(s, moment)]
+    about = [s for s in moment.seen if _is_about(s, moment)]
+    sends = [s for s in about if s.begun >= moment.since]
+    lost = [s for s in moment.lost if s.begun >= moment.since and _is_about(s, moment)]
     if not lost and not any(send.is_open for send in sends):
         return False
     made, reads = _by_part(moment), _reads(contract, moment)
@@ -56,7 +57,7 @@ def needed(contract: Contract, policy: Policy, moment: Moment) -> bool:
         return False
     return not (
         _repeat_fits(contract, policy, moment, sends or lost)
-        or _read_fits(contract, policy, moment, [*sends, *lost], made)
+        or _read_fits(contract, policy, moment, [*sends, *lost], made, about)
     )
 
 
@@ -89,6 +90,7 @@ def _read_fits(
     moment: Moment,
     sends: Sequence[Seen],
     made: Sequence[Sequence[Effect]],
+    about: Sequence[Seen],
 ) -> bool:
     """Whether a read that would have settled it was still to come in this call."""
     terms, latest = contract.terms, _deadline(policy, moment) - policy.poll
@@ -97,7 +99,7 @@ def _read_fits(
     visible = [[e for e in part if e.at + terms.lag <= latest] for part in made]
     if moment.now <= latest and all(len(part) == 1 for part in visible):
         return _shows_whose(contract)
-    if not terms.conclusive or _fresh_sends(moment) >= policy.fresh_sends:
+    if not terms.conclusive or _fresh_sends(about) >= policy.fresh_sends:
         return False
     last = max(send.ended for send in sends)
     return max(moment.now, last + terms.lag + terms.bound) <= latest
@@ -109,10 +111,10 @@ def _shows_whose(contract: Contract) -> bool:
     return read is not None and bool(read.exclusive or read.unique or read.marker)
 
 
-def _fresh_sends(moment: Moment) -> int:
+def _fresh_sends(about: Sequence[Seen]) -> int:
     """How often it was sent anew: a re-issue under the same key is no new send."""
-    sends = [seen.request.key for seen in moment.seen if _is_about(seen, moment)]
-    return len({key for key in sends if key is not None}) + sends.count(None) - 1
+    keys = [seen.request.key for seen in about]
+    return len({key for key in keys if key is not None}) + keys.count(None) - 1
 
 
 def _deadline(policy: Policy, moment: Moment) -> float:

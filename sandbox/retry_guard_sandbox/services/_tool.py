@@ -1,13 +1,15 @@
 """What a service says of its tools: the part that a model sees."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, cast
 
 from retry_guard_sandbox.services._field import Field
 from retry_guard_sandbox.world._http import Json
 
 KEY = "idempotency_key"
+KNOWN = 4096
+"""How many calls of a tool are remembered in their normal form, at most."""
 _OF_THE_KEY = (
     "Optional. A unique string. A second request with the same key and the same parameters is not "
     "executed again; it returns the first result."
@@ -63,6 +65,9 @@ class Tool:
     lag: float = 0.0
     bound: float | None = None
     batch: Batch | None = None
+    _known: dict[str, tuple[Json, str]] = field(
+        default_factory=dict[str, tuple[Json, str]], init=False, repr=False, compare=False
+    )
 
     @property
     def parameters(self) -> Json:
@@ -93,12 +98,23 @@ class Tool:
 
     def normal(self, arguments: Json) -> Json:
         """Return arguments that are equal for all spellings that say the same."""
-        fields = self.fields
-        return {n: fields[n].normal(v) if n in fields else v for n, v in arguments.items()}
+        return self._read(arguments)[0]
 
     def action(self, arguments: Json) -> str:
         """Return the name of the logical action: equal for every attempt, however spelled."""
-        return f"{self.name}{sorted(self.normal(arguments).items())}"
+        return self._read(arguments)[1]
+
+    def _read(self, arguments: Json) -> tuple[Json, str]:
+        """Return the normal form and the name; remembered, since episodes repeat each other."""
+        spelled, fields = repr(arguments), self.fields
+        read = self._known.get(spelled)
+        if read is None:
+            normal = {n: fields[n].normal(v) if n in fields else v for n, v in arguments.items()}
+            read = normal, f"{self.name}{sorted(normal.items())}"
+            if len(self._known) >= KNOWN:
+                self._known.clear()
+            self._known[spelled] = read
+        return read
 
     def same(self, one: Json, other: Json) -> bool:
         """Whether two calls ask for the same."""

@@ -63,12 +63,13 @@ def agree(
     tool: Tool, wanted: Mapping[str, Any], given: Json, ids: Callable[[int], list[str]]
 ) -> bool:
     """Whether arguments say what is wanted, however spelled. `ids`: of a write's effects."""
-    return all(
-        given.get(name) in ids(value.write)
-        if isinstance(value, Made)
-        else name in given and tool.fields[name].same(value, given[name])
-        for name, value in wanted.items()
-    )
+    for name, value in wanted.items():
+        if isinstance(value, Made):
+            if given.get(name) not in ids(value.write):
+                return False
+        elif name not in given or not tool.fields[name].same(value, given[name]):
+            return False
+    return True
 
 
 def _meet(tool: Tool, name: str, wanted: object, planned: object) -> bool:

@@ -21,11 +21,12 @@ class VirtualClock:
     where there is one, who waits by letting time pass.
     """
 
-    __slots__ = ("_due", "_order", "_time", "waits")
+    __slots__ = ("_due", "_now", "_order", "_time", "waits")
 
     def __init__(self, start: float = START) -> None:
         """Begin at `start`, in seconds since the epoch."""
         self._time = start
+        self._now = Now(start, start)
         self._order = count()
         self._due: list[tuple[float, int, Callable[[], None]]] = []
         self.waits: Callable[[float, Stop | None], None] | None = None
@@ -37,7 +38,9 @@ class VirtualClock:
 
     def now(self) -> Now:
         """Return the present moment as the core takes it; nothing is uncertain about it."""
-        return Now(self._time, self._time)
+        if self._now.latest != self._time:
+            self._now = Now(self._time, self._time)
+        return self._now
 
     def sleep(self, seconds: float) -> None:
         """Let time pass; whatever falls due meanwhile happens."""
@@ -56,8 +59,9 @@ class VirtualClock:
 
     def pass_time(self, until: float, stop: Stop | None = None) -> None:
         """Have happen what is due, to `until` or to the moment after it at which `stop` holds."""
-        while self._due and self._due[0][0] <= until:
-            when, _, action = heappop(self._due)
+        due = self._due
+        while due and due[0][0] <= until:
+            when, _, action = heappop(due)
             self._time = max(self._time, when)
             action()
             if stop is not None and stop():

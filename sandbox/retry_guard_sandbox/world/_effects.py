@@ -48,6 +48,10 @@ class Effects:
         """Note that it happened."""
         self._all.append(effect)
 
+    def __len__(self) -> int:
+        """How many there were."""
+        return len(self._all)
+
     def of(self, tool: str, arguments: Json | None = None) -> list[Effect]:
         """Return the effects of a tool; with `arguments`, those that such a call asks for."""
         return [

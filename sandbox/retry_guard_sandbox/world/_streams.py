@@ -9,13 +9,17 @@ from struct import unpack_from
 
 
 class Streams:
-    """All draws of one episode. Equal names give equal values, on every machine."""
+    """All draws of one episode. Equal names give equal values, on every machine.
 
-    __slots__ = ("_root",)
+    It remembers what was drawn, since the arms of an episode draw the same.
+    """
+
+    __slots__ = ("_drawn", "_root")
 
     def __init__(self, *seed: int | str) -> None:
         """`seed`: what decides everything; in an episode the seed and the name of the task."""
         self._root = blake2b(key=blake2b(repr(seed).encode()).digest())
+        self._drawn: dict[tuple[str, tuple[int | str, ...]], bytes] = {}
 
     def token(self, purpose: str, *ordinals: int | str, size: int = 8) -> str:
         """Return `size` bytes in hexadecimal; `size` is at most 64."""
@@ -31,6 +35,9 @@ class Streams:
         return tuple([(number >> 11) / 2**53 for number in drawn])
 
     def _draw(self, purpose: str, ordinals: tuple[int | str, ...]) -> bytes:
-        drawn = self._root.copy()  # quicker than a new one
-        drawn.update(f"{purpose}{ordinals!r}".encode())
-        return drawn.digest()
+        drawn = self._drawn.get((purpose, ordinals))
+        if drawn is None:
+            root = self._root.copy()  # quicker than a new one
+            root.update(f"{purpose}{ordinals!r}".encode())
+            drawn = self._drawn[purpose, ordinals] = root.digest()
+        return drawn
