@@ -131,7 +131,10 @@ def interrupt(path: Path) -> None:
                 moment += 100.0
                 ledger.claim(new(time=moment), None, at(moment))
         except KeyboardInterrupt:
-            say("interrupted", db.in_transaction)
+            pass
+        moment += 100.0
+        ledger.claim(new(time=moment), None, at(moment))
+        say("interrupted", db.in_transaction)
     say("still", name_of(ledger.claim(new(b"other"), None, at(100))) is not None)
 
 

@@ -201,3 +201,10 @@ def test_a_thread_that_ended_leaves_no_connection_behind(tmp_path: Path) -> None
     assert len(list(ledger._sessions._all)) == 1
     assert len(ledger.list()) == 5
     ledger.close()
+
+
+def test_what_an_interrupt_left_open_is_rolled_back_by_the_next_transaction(tmp_path: Path) -> None:
+    ledger = SQLiteLedger(tmp_path / "ledger.db")
+    ledger._sessions._session().connection.execute("BEGIN IMMEDIATE")
+    assert ledger.claim(new(), None, at(100)).state == "open"
+    ledger.close()
