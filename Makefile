@@ -48,7 +48,7 @@ ab: $(READY) ## run the sandbox with the guard off and on, and compare
 
 .PHONY: study
 study: $(READY) ## every arm of the sandbox on the whole grid: more episodes than the study had
-	@$(VENV)/bin/retry-guard ab --conditions all $(ARGS)
+	@$(VENV)/bin/retry-guard ab --conditions all --attempts-hit 1 $(ARGS)
 
 .PHONY: test
 test: $(READY) ## run the whole test suite
