@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from retry_guard_sandbox import Grid, Row, run_all
+from retry_guard_sandbox import Grid, Row, Spec, run, run_all
 from retry_guard_sandbox.harness import HARNESSES
 from retry_guard_sandbox.harness._crashes import CRASHES, PAUSES
 
@@ -76,3 +76,23 @@ def test_no_escalation_is_needless(harness: str) -> None:
 def test_without_the_guard_it_doubles_writes_that_no_fault_hit(harness: str) -> None:
     assert sent_twice(rows(harness, condition="no_guard", fault="none"))
     assert not sent_twice(rows("none", condition="no_guard", fault="none"))
+
+
+@pytest.mark.parametrize("contract", ["native", "keys_everywhere"])
+def test_two_callers_do_not_take_it_from_each_other_for_ever(contract: str) -> None:
+    """Nobody answers and every read fails, so each of them ends its call unresolved."""
+    rows = run(
+        Spec(
+            contract=contract,
+            fault="redelivery",
+            attempts_hit="1",
+            reads_hit="all",
+            task="post_release",
+            agent="retry",
+            condition="guard",
+            harness="transport_replay",
+            operator="silent",
+            seed=0,
+        )
+    )
+    assert [row.error for row in rows] == [None]

@@ -20,7 +20,7 @@ class Performer(ABC):
         self.call, self.site, self.hands = call, site, hands
         self.record, self.last, self.sent, self.claimed = call.draft, NOTHING, False, False
         self.told = Now(call.draft.sends[0], call.draft.claimed)
-        self.stale = False
+        self.stale, self.overtaken = False, False
 
     async def perform(self, step: Step) -> Reply:
         """Carry out one step. Raises what stopped the call, unless it only has to be recorded."""
@@ -110,6 +110,9 @@ class Performer(ABC):
                 raise
             # What stays open loses nothing by it: the lease runs out by itself.
             ok = record.state == "open"
+        if record.state == "open" and not (ok or hold):
+            # Looked up again once; else two callers could take it from each other for ever.
+            ok, self.overtaken = self.overtaken, True
         return self.reply(record, ok)
 
     def _kept(self, record: Record, hold: bool) -> bool:  # noqa: FBT001 - called by position
