@@ -161,7 +161,8 @@ def test_the_stated_read_back_finds_what_happened_and_nothing_that_did_not(
     said, site, look = stated(tool, contract), Site(tool), TOOLS[tool].look
     assert look is not None
     shared = said.read_back is not None and not said.read_back.exclusive
-    for expected in ("absent", "foreign", "foreign") if shared else ("absent", "ours", "several"):
+    steps: tuple[str, ...] = ("absent", "ours", "several")
+    for expected in ("absent", "foreign", "foreign") if shared else steps:
         arguments = read_arguments(said, CALLS[tool])
         read = site.ask(Request(look.tool, arguments), at=1e6)
         sight = judge(
