@@ -64,7 +64,7 @@ class Desk:
         key = route.contract.key
         _, _, ack = ((key and key.ack) or "").partition("header:")
         return Exchange(
-            library=self._library,
+            http=self._library,
             guard=self._guard,
             route=route,
             request=request,

@@ -24,7 +24,7 @@ class Exchange:
     `last`: the response that came back. `value`: what stands for it, if it was done.
     """
 
-    library: ModuleType
+    http: ModuleType
     guard: Guard | AsyncGuard
     route: Route
     request: Any
@@ -47,11 +47,11 @@ class Exchange:
 
         Where that fails it is the response itself, so that the guard notes the failure.
         """
-        self.last = self._response(response, stream=self.library.ByteStream(body))
+        self.last = self._response(response, stream=self.http.ByteStream(body))
         self.last.extensions.update(response.extensions)
         try:
             read = self._response(response, content=body)
-        except self.library.DecodingError:
+        except self.http.DecodingError:
             read = self.last
         try:
             end = cast("object", self.guard.classify(read))
@@ -63,7 +63,7 @@ class Exchange:
         return end if isinstance(end, NotExecuted | Unknown) else read
 
     def _response(self, given: Any, **body: Any) -> Any:
-        made = self.library.Response
+        made = self.http.Response
         return made(given.status_code, headers=given.headers, request=self.request, **body)
 
     def answer(self, outcome: Outcome) -> Any:
@@ -75,7 +75,7 @@ class Exchange:
                 return self._marked(value, replayed=replayed, warning=warning)
             case NotExecuted(error):
                 error = error.error if isinstance(error, Unknown) else error
-                if isinstance(error, self.library.Response):
+                if isinstance(error, self.http.Response):
                     return self.last
                 if isinstance(error, Exception):
                     raise error
@@ -87,8 +87,8 @@ class Exchange:
         response = self.last
         if value is not self.value or value is None:
             old = recorded(value)
-            stream = self.library.ByteStream(old.content)
-            response = self.library.Response(old.status_code, headers=old.headers, stream=stream)
+            stream = self.http.ByteStream(old.content)
+            response = self.http.Response(old.status_code, headers=old.headers, stream=stream)
         response.extensions[MARK] = {"replayed": replayed, "warning": warning}
         if warning is not None:
             _log.warning("%s: %s", self.tool, warning)
