@@ -46,6 +46,15 @@ DIRECTIONS = {
     "retry_guard_langgraph": allowed(
         "retry_guard", *EDGE[2:], "langchain", "langchain_core", "langgraph"
     ),
+    "retry_guard_functions": allowed("retry_guard", *EDGE[1:], "pydantic"),
+    "retry_guard_openai": allowed("retry_guard", "retry_guard_functions", *EDGE[1:], "openai"),
+    "retry_guard_openai_agents": allowed(
+        "retry_guard", "retry_guard_functions", *EDGE[1:], "agents", "openai"
+    ),
+    "retry_guard_anthropic": allowed(
+        "retry_guard", "retry_guard_functions", *EDGE[1:], "anthropic"
+    ),
+    "retry_guard_mcp_proxy": allowed(CORE, *EDGE, "httpx2"),
     "retry_guard_sandbox": allowed(
         CORE, *EDGE, "anthropic", "numpy", "openai", "pydantic", "scipy"
     ),

@@ -80,7 +80,7 @@ def test_parts_that_must_be_awaited_are_refused_where_nobody_awaits(world: World
 
     tools = tools_of(world)
     guard = guard_of(world, tools, ask=ask)
-    with pytest.raises(UsageError, match="ask must be awaited: run the graph with ainvoke"):
+    with pytest.raises(UsageError, match="ask must be awaited: run the agent's async form"):
         graph_of("agent", guard, tools, asks(C1)).invoke(human("h1"))
     assert world.requests == 0
     awaited(graph_of("agent", guard, tools, asks(C1)), human("h1"))

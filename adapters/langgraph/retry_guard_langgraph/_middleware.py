@@ -12,7 +12,7 @@ from retry_guard import ArgumentError, Contract, Guard, Policy, Unresolved
 from retry_guard_langgraph._answers import refused, settled, settled_awaited, unresolved
 from retry_guard_langgraph._calls import Place, Scope, ToolCall, config_of, ordinal_in, place_of
 from retry_guard_langgraph._checks import check, hidden_keys, innermost, named
-from retry_guard_langgraph._guards import Guards
+from retry_guard_langgraph._guards import guards_of
 from retry_guard_langgraph._nodes import Nodes
 from retry_guard_langgraph._pauses import Pauses
 from retry_guard_langgraph._results import End
@@ -59,14 +59,13 @@ class GuardMiddleware(AgentMiddleware[Any, Any, Any]):
         listed = list(contracts)
         self._named, self._scope, self._key = named(tools), scope, messages_key
         check(listed, self._named, pauses_first)
-        self._guards = Guards(
+        self._guards = guards_of(
             ledger,
             listed,
             tools=self._named,
             classify=classify,
             read=read,
-            ask=ask,
-            rest={"policy": policy, "mode": mode, "secret": secret},
+            rest={"ask": ask, "policy": policy, "mode": mode, "secret": secret},
         )
         self._pauses, self._pauses_first = Pauses(ledger), frozenset(pauses_first)
         self._hidden = hidden_keys(listed, self._named)

@@ -8,9 +8,8 @@ from typing import Any, TypeVar, cast
 from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_config
 
-from retry_guard import Contract, Guard, UnresolvedError, UsageError, turn_here
+from retry_guard import Contract, Guard, GuardPair, UnresolvedError, UsageError, turn_here
 from retry_guard_langgraph._calls import Place
-from retry_guard_langgraph._guards import Guards
 from retry_guard_langgraph._pauses import Pauses
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -21,7 +20,7 @@ class Nodes:
 
     def __init__(
         self,
-        guards: Guards,
+        guards: GuardPair,
         pauses: Pauses,
         place: Callable[[RunnableConfig, object], Place],
     ) -> None:

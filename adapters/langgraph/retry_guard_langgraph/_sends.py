@@ -6,9 +6,8 @@ from typing import Any
 from langgraph.errors import GraphBubbleUp
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
-from retry_guard import Guard
+from retry_guard import Guard, sending
 from retry_guard_langgraph._calls import ToolCall
-from retry_guard_langgraph._extra import sending
 from retry_guard_langgraph._probe import Ran, Shown, probed
 
 Handler = Callable[[ToolCallRequest], Shown]

@@ -6,8 +6,10 @@ from retry_guard._clock import Clock
 from retry_guard._guard import AsyncGuard, Guard
 from retry_guard._observe import Observation
 from retry_guard._ordinals import ordinal_of
+from retry_guard._pair import GuardPair
 from retry_guard._policy import Policy
 from retry_guard._questions import Question, question_of, settle
+from retry_guard._sent import sending, sent_headers
 from retry_guard._tool import turn_here
 from retry_guard_contracts import ArgumentError, Contract, ContractError, load_contracts
 from retry_guard_core import GuardError
@@ -24,6 +26,7 @@ __all__ = [
     "Done",
     "Guard",
     "GuardError",
+    "GuardPair",
     "LedgerError",
     "NotExecuted",
     "NotExecutedError",
@@ -38,6 +41,8 @@ __all__ = [
     "load_contracts",
     "ordinal_of",
     "question_of",
+    "sending",
+    "sent_headers",
     "settle",
     "turn_here",
 ]

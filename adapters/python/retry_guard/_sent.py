@@ -4,7 +4,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-_SENT: ContextVar[Mapping[str, str]] = ContextVar("retry_guard_langgraph_sent", default={})  # noqa: B039 - never changed
+_SENT: ContextVar[Mapping[str, str]] = ContextVar("retry_guard_sent", default={})  # noqa: B039 - never changed
 
 
 def sent_headers() -> dict[str, str]:
@@ -14,7 +14,7 @@ def sent_headers() -> dict[str, str]:
 
 @contextmanager
 def sending(extra: Mapping[str, str]) -> Generator[None]:
-    """Give the body of a tool what it has to send along."""
+    """Give the body of a tool what it has to send along; for adapters."""
     token = _SENT.set(extra)
     try:
         yield

@@ -1,0 +1,1 @@
+"""The retry guard on the pipe between any MCP client and any MCP server."""

@@ -1,0 +1,1 @@
+"""The retry guard in the OpenAI Agents SDK."""
