@@ -13,7 +13,7 @@ from typing import Any
 from retry_guard_core import Record
 from retry_guard_ledgers import Action
 from retry_guard_ledgers._rows import COLUMNS
-from retry_guard_ledgers._sessions import CACHE, CHECKPOINT, Level
+from retry_guard_ledgers._session import CACHE, CHECKPOINT, Level
 
 DONE = b'{"id":"ch_1"}'
 

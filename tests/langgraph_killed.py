@@ -1,75 +1,200 @@
-"""A process that is killed inside a tool, and started again on what it left behind.
+"""A process that is killed inside a tool, and another one that goes on from what it left behind.
 
-`python langgraph_killed.py FOLDER KIND DURABILITY kill|resume`. With `kill` the tool commits its
-effect and then the process ends, without a word to anyone. `resume` goes on from the SQLite
-checkpointer, or sends the message again where nothing was saved; it prints the messages.
+`python langgraph_killed.py` imports what it needs once, reads a `Step` as JSON from each line of
+its input, and carries it out in a forked process, which has nothing in common with the others but
+a folder. In a `kill` the tool commits its effect and then its process kills itself. `resume` goes
+on from the SQLite checkpointer, or sends the message again where nothing was saved, and answers
+what it is asked. Each step is answered with a line: the exit code, and what the step said.
 """
 
+import asyncio
 import json
 import os
+import signal
 import sqlite3
 import sys
 import time
+from collections.abc import Callable
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from langchain_core.messages import HumanMessage
-from langchain_core.tools import tool
+from langchain_core.tools import StructuredTool, tool
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.types import Command
 
-from adapter_suite import Call
-from guards import LISTED, PLAIN, changed
-from langgraph_agents import asks, graph_of
+from adapter_suite import CONTRACTS, Call
+from langgraph_agents import Kind, asks, graph_of
 from retry_guard import Policy
 from retry_guard_langgraph import GuardMiddleware
 from retry_guard_ledgers import SQLiteLedger
 
-KILLED = 9
-READABLE = changed(PLAIN, read_back=LISTED, in_flight_bound=0.05)
+CONFIG: Any = {"configurable": {"thread_id": "1"}}
+POLICY = Policy(lease=0.1, poll=0.01, backoff=0.01)
 
 
-def effects_in(folder: Path) -> list[dict[str, Any]]:
-    path = folder / "effects.jsonl"
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One process of one cell."""
+
+    folder: str
+    kind: Kind
+    durability: Literal["sync", "async", "exit"]
+    form: Literal["blocking", "awaited"]
+    contract: str
+    does: Literal["kill", "resume"]
+
+    def line(self) -> str:
+        """The step as a line of JSON."""
+        return json.dumps(asdict(self)) + "\n"
+
+
+def requests_in(folder: Path) -> list[dict[str, Any]]:
+    """What came to the service, in order."""
+    path = folder / "requests.jsonl"
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def tools_in(folder: Path, *, kill: bool) -> list[Any]:
-    @tool
-    def charge(customer: str, amount: int) -> dict[str, Any]:
-        """Charge a customer."""
-        line = {"id": f"ch_{len(effects_in(folder)) + 1}", "customer": customer, "amount": amount}
-        with (folder / "effects.jsonl").open("a") as file:
-            file.write(json.dumps({**line, "created": time.time()}) + "\n")
-        if kill:
-            os._exit(KILLED)
+def effects_in(folder: Path) -> list[dict[str, Any]]:
+    """What really happened: a request with a key that is known already has no effect."""
+    return [each for each in requests_in(folder) if each["new"]]
+
+
+def tools_of(step: Step) -> list[Any]:
+    """The tools of an agent, each with a body for either form."""
+    folder = Path(step.folder)
+
+    def charged(customer: str, amount: int, key: str = "") -> dict[str, Any]:
+        effects = effects_in(folder)
+        known = next((each for each in effects if key and each["key"] == key), None)
+        line = known or {"id": f"ch_{len(effects) + 1}", "created": time.time(), "key": key}
+        line = {**line, "customer": customer, "amount": amount, "new": known is None}
+        with (folder / "requests.jsonl").open("a") as file:
+            file.write(json.dumps(line) + "\n")
+        if step.does == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
         return {"id": line["id"]}
+
+    def keyed(customer: str, amount: int, key: str = "") -> dict[str, Any]:
+        return charged(customer, amount, key)
+
+    def plain(customer: str, amount: int) -> dict[str, Any]:
+        return charged(customer, amount)
+
+    body: Callable[..., Any] = keyed if CONTRACTS[step.contract].key else plain
+
+    async def awaited(**arguments: Any) -> dict[str, Any]:
+        await asyncio.sleep(0)
+        result: dict[str, Any] = body(**arguments)
+        return result
 
     @tool
     def list_charges() -> dict[str, Any]:
         """List the charges."""
         return {"charges": effects_in(folder), "complete": True}
 
+    made: Any = StructuredTool
+    charge = made.from_function(body, awaited, name="charge", description="Charge a customer.")
     return [charge, list_charges]
 
 
-def main(folder: Path, kind: Any, durability: str, step: str) -> None:
-    tools = tools_in(folder, kill=step == "kill")
-    policy = Policy(lease=0.2, poll=0.01, backoff=0.01)
+def graph(step: Step, checkpointer: Any, *, spoken: bool) -> Any:
+    """An agent whose model is asked anew where nothing was saved: then its call has another id."""
+    tools = tools_of(step)
     guard = GuardMiddleware(
-        SQLiteLedger(folder / "guard.db"), [READABLE], tools=tools, scope="acme", policy=policy
+        SQLiteLedger(Path(step.folder) / "guard.db"),
+        [CONTRACTS[step.contract]],
+        tools=tools,
+        scope="acme",
+        policy=POLICY,
     )
-    # The model is asked anew where nothing was saved, and then makes the call under another id.
-    call = Call(f"call_{step}", {"customer": "c1", "amount": 5})
-    saver = SqliteSaver(sqlite3.connect(folder / "graph.db", check_same_thread=False))
-    graph = graph_of(kind, guard, tools, asks(call), checkpointer=saver)
-    config = {"configurable": {"thread_id": "1"}}
-    known = step == "resume" and graph.get_state(config).next
-    if known and "tools" in known:  # the model has already spoken
-        graph = graph_of(kind, guard, tools, checkpointer=saver)
-    given = None if known else {"messages": [HumanMessage("Charge them.")]}
-    end = graph.invoke(given, config, durability=durability)
-    sys.stdout.write(json.dumps([[m.type, m.content] for m in end["messages"]]))
+    call = Call(f"call_{step.does}", {"customer": "c1", "amount": 5})
+    says = () if spoken else (asks(call),)
+    return graph_of(step.kind, guard, tools, *says, checkpointer=checkpointer)
+
+
+def answers_to(end: dict[str, Any]) -> Any:
+    """Say that what is asked about happened; None: nothing is asked."""
+    questions = [each.value[0]["action_request"]["args"] for each in end.get("__interrupt__", ())]
+    named = {each["question"]: {"answer": "happened", "result": "a person"} for each in questions}
+    return Command(resume=named) if named else None
+
+
+def said(ends: list[dict[str, Any]]) -> dict[str, Any]:
+    """How often it paused, and what the model was told in the end."""
+    told = [m.content for m in ends[-1]["messages"] if m.type == "tool"]
+    return {"pauses": len(ends) - 1, "told": told}
+
+
+def given_after(next_nodes: tuple[str, ...]) -> Any:
+    return None if next_nodes else {"messages": [HumanMessage("Charge them.")]}
+
+
+@contextmanager
+def saver(folder: str) -> Any:
+    db = sqlite3.connect(Path(folder) / "graph.db", check_same_thread=False)
+    yield SqliteSaver(db)
+    db.close()
+
+
+@asynccontextmanager
+async def async_saver(folder: str) -> Any:
+    async with AsyncSqliteSaver.from_conn_string(str(Path(folder) / "graph.db")) as made:
+        yield made
+
+
+def blocking(step: Step) -> dict[str, Any]:
+    """Run, and answer until nothing is asked."""
+    with saver(step.folder) as checkpointer:
+        known = graph(step, checkpointer, spoken=False).get_state(CONFIG).next
+        run, given = graph(step, checkpointer, spoken="tools" in known), given_after(known)
+        ends = list[dict[str, Any]]()
+        while not ends or (given := answers_to(ends[-1])):
+            ends.append(run.invoke(given, CONFIG, durability=step.durability))
+    return said(ends)
+
+
+async def awaited(step: Step) -> dict[str, Any]:
+    """The same, awaited."""
+    async with async_saver(step.folder) as checkpointer:
+        known = (await graph(step, checkpointer, spoken=False).aget_state(CONFIG)).next
+        run, given = graph(step, checkpointer, spoken="tools" in known), given_after(known)
+        ends = list[dict[str, Any]]()
+        while not ends or (given := answers_to(ends[-1])):
+            ends.append(await run.ainvoke(given, CONFIG, durability=step.durability))
+    return said(ends)
+
+
+def carry_out(step: Step, answer: int) -> None:
+    """Do it, and write what it said to the file descriptor `answer`."""
+    found = blocking(step) if step.form == "blocking" else asyncio.run(awaited(step))
+    os.write(answer, json.dumps(found).encode())
+
+
+def in_a_fork(step: Step) -> tuple[int, Any]:
+    """Carry a step out in a process of its own; return its exit code and what it said."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        carry_out(step, writing)
+        sys.exit(0)
+    os.close(writing)
+    with open(reading, encoding="utf-8") as file:  # noqa: PTH123 - a descriptor is no path
+        text = file.read()
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return code, json.loads(text) if text else None
+
+
+def main() -> None:
+    """Carry out steps until the input ends."""
+    for line in sys.stdin:
+        answer = in_a_fork(Step(**json.loads(line)))
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), *sys.argv[2:])
+    main()

@@ -13,6 +13,7 @@ import sqlite3
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ledger_suite import at, name_of, new, settled
@@ -66,6 +67,29 @@ def fork(path: Path) -> None:
     say("child ended", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     say("saved", ledger.save(settled(mine)))
     say("same connection", ledger._sessions._session() is inherited)
+    say("all", sorted(about(record).identity.decode() for record in ledger.list()))
+
+
+def fork_with_spares(path: Path) -> None:
+    """Fork while a thread that ended has left its connection, and use the ledger in both."""
+    ledger = SQLiteLedger(path)
+
+    def claim(identity: bytes) -> object:
+        def work() -> object:
+            session = ledger._sessions._session()
+            ledger.claim(new(identity), None, at(100))
+            return session
+
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(work).result()
+
+    left = claim(b"before")
+    child = os.fork()
+    if child == 0:
+        say("own connection", claim(b"child") is not left, claim(b"again") is not left)
+        sys.exit(0)
+    say("child ended", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    say("same connection", claim(b"after") is left)
     say("all", sorted(about(record).identity.decode() for record in ledger.list()))
 
 
@@ -141,6 +165,9 @@ def interrupt(path: Path) -> None:
 if __name__ == "__main__":
     known = {
         work.__name__: work
-        for work in (race, claim_many, fork, interrupt, lock, lock_six_seconds, fill, read_only)
+        for work in (
+            *(race, claim_many, fork, fork_with_spares, interrupt),
+            *(lock, lock_six_seconds, fill, read_only),
+        )
     }
     known[sys.argv[1]](Path(sys.argv[2]))

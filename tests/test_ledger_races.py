@@ -190,21 +190,3 @@ def test_an_interrupt_at_any_moment_leaves_no_transaction(tmp_path: Path) -> Non
     other = SQLiteLedger(path, busy=0.0)
     assert len(other.list()) == 2
     other.close()
-
-
-def test_a_thread_that_ended_leaves_no_connection_behind(tmp_path: Path) -> None:
-    ledger = SQLiteLedger(tmp_path / "ledger.db")
-    for number in range(5):
-        thread = threading.Thread(target=ledger.claim, args=(new(b"%d" % number), None, at(100)))
-        thread.start()
-        thread.join()
-    assert len(list(ledger._sessions._all)) == 1
-    assert len(ledger.list()) == 5
-    ledger.close()
-
-
-def test_what_an_interrupt_left_open_is_rolled_back_by_the_next_transaction(tmp_path: Path) -> None:
-    ledger = SQLiteLedger(tmp_path / "ledger.db")
-    ledger._sessions._session().connection.execute("BEGIN IMMEDIATE")
-    assert ledger.claim(new(), None, at(100)).state == "open"
-    ledger.close()

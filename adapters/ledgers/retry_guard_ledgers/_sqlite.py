@@ -16,7 +16,8 @@ from retry_guard_ledgers._network import network_file_system
 from retry_guard_ledgers._places import Places
 from retry_guard_ledgers._protocol import Answer
 from retry_guard_ledgers._rules import KEEP_RESULT, Finding, check
-from retry_guard_ledgers._sessions import Level, Options, Sessions
+from retry_guard_ledgers._session import Level, Options
+from retry_guard_ledgers._sessions import Sessions
 
 _log = logging.getLogger("retry_guard")
 

@@ -1,0 +1,81 @@
+"""Content blocks as data: what the model said, in the form in which it is sent back.
+
+Text that cannot be encoded (an unpaired surrogate) is replaced, since with it no later request
+could be sent. Thinking, server tools and their results are carried along as they came.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from anthropic import BaseModel
+
+Block = dict[str, Any]
+Param = dict[str, Any]
+
+RESULT_BLOCKS = frozenset(
+    {"text", "image", "document", "search_result", "tool_reference", "browser_state"}
+)
+_LONE = re.compile("[\ud800-\udfff]")
+
+
+def sendable(value: object) -> Any:
+    """Return the value with every unpaired surrogate in its texts replaced."""
+    match value:
+        case str():
+            return _LONE.sub("\ufffd", value)
+        case Mapping():
+            pairs = cast("Mapping[object, object]", value).items()
+            return {sendable(name): sendable(each) for name, each in pairs}
+        case list() | tuple():
+            return [sendable(each) for each in cast("Sequence[object]", value)]
+        case _:
+            return value
+
+
+def block_of(block: object) -> Block:
+    """Return one block as data, whether it is the SDK's own or a caller's."""
+    if isinstance(block, BaseModel):
+        # `parsed_output` is the SDK's own addition, and no field of a request.
+        return block.model_dump(
+            mode="json", by_alias=True, exclude_unset=True, exclude={"parsed_output"}
+        )
+    return dict(cast("Mapping[str, Any]", block))
+
+
+def param_of(message: object) -> Param:
+    """Return a caller's message with its blocks as data."""
+    made = dict(cast("Mapping[str, Any]", message))
+    if not isinstance(made.get("content"), str):
+        made["content"] = [block_of(block) for block in made.get("content") or ()]
+    return made
+
+
+def is_result_blocks(value: object) -> bool:
+    """Whether a tool's result is a list of blocks that a tool result may hold."""
+    if not isinstance(value, list) or not value:
+        return False
+    return all(
+        isinstance(each, Mapping) and cast("Mapping[str, Any]", each).get("type") in RESULT_BLOCKS
+        for each in cast("list[object]", value)
+    )
+
+
+def same(one: object, other: object) -> bool:
+    """Whether two inputs are the same JSON."""
+    return _spelled(one) == _spelled(other)
+
+
+def _spelled(value: object) -> str:
+    return json.dumps(value, sort_keys=True, default=repr)
+
+
+def object_of(given: object) -> Param:
+    """Return a call's arguments as the object that a history needs."""
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except (ValueError, RecursionError):
+            return {}
+    return cast("Param", given) if isinstance(given, dict) else {}

@@ -1,0 +1,109 @@
+"""A toolbox's tools for the SDK's own tool runner, `client.beta.messages.tool_runner`.
+
+The runner shows a tool its input and nothing else: no call id, no message. It makes text of what
+a tool raises and goes on, so a refusal is given to the model here, and kept for the application.
+"""
+
+from typing import Any
+
+from anthropic.lib.tools import BetaAsyncBuiltinFunctionTool, BetaBuiltinFunctionTool, ToolError
+
+from retry_guard import GuardError, Unresolved, UsageError
+from retry_guard_anthropic._results import content_of
+from retry_guard_anthropic._tools import tool_param
+from retry_guard_functions import FunctionTool, ToolAnswer, Toolbox
+
+NOT_SENT = "This call was not sent: the guard cannot work. Tell the user."
+
+
+class RunnerTools:
+    """The tools of one turn. Make them anew for each message of the user.
+
+    """
+
+    def __init__(self, toolbox: Toolbox, *, scope: str, turn: str | None) -> None:
+        """Say for whom, and in which turn, the tools act.
+
+        Raises `UsageError` for `twins: count`, because the runner does not show which of two
+        equal calls a call is.
+        """
+        for contract in toolbox.contracts.values():
+            if contract.twins == "count":
+                msg = f"{contract.tool}: the tool runner cannot tell equal calls apart, which `twins: count` needs: use run_tools"
+                raise UsageError(msg)
+        toolbox.check_run(scope=scope, turn=turn, blocking=False)
+        self._toolbox = toolbox
+        self._whose: dict[str, Any] = {"scope": scope, "turn": turn}
+        self._unresolved = dict[str, Unresolved]()
+        self._errors = list[GuardError]()
+
+    @property
+    def tools(self) -> list[BetaBuiltinFunctionTool]:
+        """Those for the runner of a client that blocks. Raises `UsageError` for async functions."""
+        self._toolbox.check_run(**self._whose, blocking=True)
+        return [_Tool(tool, self) for tool in self._toolbox.tools.values()]
+
+    @property
+    def async_tools(self) -> list[BetaAsyncBuiltinFunctionTool]:
+        """Those for the runner of an async client."""
+        return [_AsyncTool(tool, self) for tool in self._toolbox.tools.values()]
+
+    @property
+    def unresolved(self) -> tuple[Unresolved, ...]:
+        """What ended without a known outcome or was refused by now, once for each action."""
+        return (*self._unresolved.values(),)
+
+    @property
+    def errors(self) -> tuple[GuardError, ...]:
+        """Why the guard could not work; the calls were not sent."""
+        return (*self._errors,)
+
+    def call(self, name: str, arguments: Any) -> Any:
+        """Return a result's content. Raises `ToolError` with what else the model is told."""
+        try:
+            answer = self._toolbox.call(name, arguments, **self._whose)
+        except GuardError as error:
+            raise self._stopped(error) from error
+        return self._told(answer)
+
+    async def call_awaited(self, name: str, arguments: Any) -> Any:
+        """Return the same, awaited."""
+        try:
+            answer = await self._toolbox.call_awaited(name, arguments, **self._whose)
+        except GuardError as error:
+            raise self._stopped(error) from error
+        return self._told(answer)
+
+    def _told(self, answer: ToolAnswer) -> Any:
+        if isinstance(answer.outcome, Unresolved):
+            self._unresolved[answer.outcome.action] = answer.outcome
+        content: Any = content_of(answer)
+        if answer.is_error:
+            raise ToolError(content)
+        return content
+
+    def _stopped(self, error: GuardError) -> ToolError:
+        self._errors.append(error)
+        return ToolError(NOT_SENT)
+
+
+class _Tool(BetaBuiltinFunctionTool):
+    def __init__(self, tool: FunctionTool, turn: RunnerTools) -> None:
+        self._tool, self._turn = tool, turn
+
+    def to_dict(self) -> Any:
+        return tool_param(self._tool)
+
+    def call(self, input: object) -> Any:  # noqa: A002 - the SDK's name
+        return self._turn.call(self._tool.name, input)
+
+
+class _AsyncTool(BetaAsyncBuiltinFunctionTool):
+    def __init__(self, tool: FunctionTool, turn: RunnerTools) -> None:
+        self._tool, self._turn = tool, turn
+
+    def to_dict(self) -> Any:
+        return tool_param(self._tool)
+
+    async def call(self, input: object) -> Any:  # noqa: A002 - the SDK's name
+        return await self._turn.call_awaited(self._tool.name, input)

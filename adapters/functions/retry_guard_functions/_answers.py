@@ -1,0 +1,107 @@
+"""What a call of a tool tells the model, and what it tells the application."""
+
+import json
+from dataclasses import dataclass
+from typing import Any, assert_never, cast
+
+from pydantic import TypeAdapter
+
+from retry_guard import Done, NotExecuted, NotExecutedError, Outcome, Unresolved
+from retry_guard_contracts import decode, encode_result
+
+_ANY = TypeAdapter[Any](Any)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolAnswer:
+    """How one call of a tool ended.
+
+    `text`: for the model. `is_error`: it is no result. `outcome`: what the guard says, with
+    `replayed` and a warning for the user; None for tools without a guarded contract, and for
+    arguments that were refused. `value`: the tool's own result, where there is one.
+    """
+
+    text: str
+    is_error: bool
+    outcome: Outcome | None = None
+    value: Any = None
+
+    @property
+    def unresolved(self) -> Unresolved | None:
+        """What a person has to know of, if the call ended so."""
+        return self.outcome if isinstance(self.outcome, Unresolved) else None
+
+
+def answer_of(outcome: Outcome) -> ToolAnswer:
+    """Return what a guarded call tells. A replay has the text of the tool's own answer."""
+    match outcome:
+        case Done(value=None, replayed=True, warning=str(text)):
+            return ToolAnswer(text=text, is_error=False, outcome=outcome)
+        case Done(value):
+            return ToolAnswer(text=text_of(value), is_error=False, outcome=outcome, value=value)
+        case NotExecuted():
+            text = str(NotExecutedError(outcome))
+            return ToolAnswer(text=_sendable(text), is_error=True, outcome=outcome)
+        case Unresolved():
+            return ToolAnswer(text=outcome.text, is_error=True, outcome=outcome)
+        case _:
+            assert_never(outcome)
+
+
+def plain_answer(value: Any) -> ToolAnswer:
+    """Return what a tool without a guarded contract tells."""
+    return ToolAnswer(text=text_of(value), is_error=False, value=value)
+
+
+def error_answer(text: str) -> ToolAnswer:
+    """Return an error that nothing is recorded of."""
+    return ToolAnswer(text=_sendable(text), is_error=True)
+
+
+def failed_answer(tool: str, error: Exception) -> ToolAnswer:
+    """Return what a tool raised."""
+    try:
+        what = f"{type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001 - somebody's __str__ may do anything
+        what = type(error).__name__
+    return error_answer(f"{tool} failed: {what}")
+
+
+def text_of(value: Any) -> str:
+    """Return a result as a model reads it: text as it is, else JSON.
+
+    It is made from the stored form, where the result has one, so that a replay reads the same.
+    """
+    if type(value) is str:
+        return _sendable(value)
+    stored = encode_result(value)
+    if stored is not None:
+        value = decode(stored)
+    return value if type(value) is str else _sendable(_json(value, known=stored is not None))
+
+
+def _json(value: Any, *, known: bool) -> str:
+    """Return JSON; text of its own, where it is no data, so that nothing in it is read."""
+    try:
+        return json.dumps(value, ensure_ascii=False, default=_written if known else None)
+    except (TypeError, ValueError, RecursionError):
+        return _told(value)
+
+
+def _written(value: Any) -> Any:
+    """Return a value of a type that a ledger keeps as JSON data."""
+    if isinstance(value, set | frozenset):
+        return sorted(cast("set[Any]", value), key=repr)
+    return _ANY.dump_python(value, mode="json")
+
+
+def _told(value: Any) -> str:
+    try:
+        return str(value)
+    except Exception:  # noqa: BLE001 - somebody's __str__ may do anything
+        return object.__repr__(value)
+
+
+def _sendable(text: str) -> str:
+    """Return the text without lone surrogates, which no request can carry."""
+    return text.encode("utf-8", "replace").decode("utf-8")

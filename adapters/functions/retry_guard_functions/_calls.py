@@ -1,0 +1,86 @@
+"""One call that a model made: of which tool, with what, and whose it is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from retry_guard import (
+    ArgumentError,
+    GuardError,
+    NotExecutedError,
+    UnresolvedError,
+    UsageError,
+    turn_here,
+)
+from retry_guard_contracts import parse_arguments
+from retry_guard_functions._answers import ToolAnswer, answer_of, error_answer, failed_answer
+from retry_guard_functions._tools import Fitted
+
+Arguments = str | bytes | Mapping[str, Any] | None
+"""What a model gave: the text of a JSON object, or the object. Blank and null are `{}`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """One call. `arguments`: as the tool's shape writes them."""
+
+    one: Fitted
+    arguments: dict[str, Any]
+    scope: str
+    turn: str | None
+    call_id: str | None
+    ordinal: int
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """The call as a guard takes it, but for its send."""
+        return {
+            "tool": self.one.tool.name,
+            "arguments": self.arguments,
+            "scope": self.scope,
+            "turn": self.turn,
+            "call_id": self.call_id,
+            "ordinal": self.ordinal,
+        }
+
+
+def fit(one: Fitted, arguments: Arguments) -> dict[str, Any]:
+    """Return the arguments as the tool's shape writes them.
+
+    Raises `ArgumentError` for what is no JSON object, or does not fit.
+    """
+    try:
+        given = parse_arguments(arguments)
+    except ArgumentError as error:
+        raise ArgumentError(f"{one.tool.name}: {error}; nothing was sent") from None
+    return one.shape.fit(given)
+
+
+def turn_of(given: str | None) -> str | None:
+    """Return the turn: one that is already set, as by an outer agent, counts."""
+    outer = turn_here()
+    return given if outer is None or outer[1] is None else outer[1]
+
+
+def check_place(scope: Any, turn: Any) -> None:
+    """Raise `UsageError` for a scope or turn that names nothing."""
+    if not isinstance(scope, str) or not scope:
+        raise UsageError("scope: give the account that the tools act for; nothing was sent")
+    if turn is not None and (not isinstance(turn, str) or not turn):
+        raise UsageError("turn: give the id of the user's message, or None; nothing was sent")
+
+
+def told(tool: str, error: Exception) -> ToolAnswer:
+    """Return what a model is told of an exception.
+
+    Raises it again where it is for the application: a `UsageError`, or a ledger that failed.
+    """
+    match error:
+        case ArgumentError():
+            return error_answer(str(error))
+        case UnresolvedError() | NotExecutedError():  # a guard inside of the tool
+            return answer_of(error.outcome)
+        case GuardError():
+            raise error
+        case _:
+            return failed_answer(tool, error)

@@ -1,0 +1,197 @@
+"""The tools of one agent, and the guard around those that have contracts."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from retry_guard import (
+    ArgumentError,
+    Contract,
+    Done,
+    GuardPair,
+    NotExecuted,
+    Policy,
+    Unknown,
+    Unresolved,
+    UsageError,
+    ordinal_of,
+)
+from retry_guard_functions._answers import ToolAnswer, answer_of, error_answer, plain_answer
+from retry_guard_functions._calls import Arguments, ToolCall, check_place, fit, told, turn_of
+from retry_guard_functions._checks import check, key_parameter, listed
+from retry_guard_functions._reads import Reads
+from retry_guard_functions._running import Sends
+from retry_guard_functions._tools import FunctionTool, fitted
+from retry_guard_ledgers import Ledger
+from retry_guard_outcomes import classify_body
+
+
+class Toolbox:
+    """An agent's tools; each write that has a contract happens once. Safe to share.
+
+    `tools`: by name, as a model is shown them: without the parameter that carries the key.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        contracts: Iterable[Contract],
+        *,
+        tools: Iterable[Callable[..., Any] | FunctionTool],
+        classify: Callable[[Any], Done | NotExecuted | Unknown] = classify_body,
+        read: Callable[[str, dict[str, Any]], Any] | None = None,
+        ask: Callable[[Unresolved], Any] | None = None,
+        policy: Policy | None = None,
+        mode: Any = "guard",
+        secret: bytes | None = None,
+    ) -> None:
+        """Put a guard around these tools, sync and async functions alike.
+
+        A function's name, docstring and annotations say what a model is told of it;
+        `FunctionTool` takes a schema of the caller's own. `classify(value or exception)` judges
+        what a function returned or raised. `read`: default, the tools themselves. `ask`,
+        `policy`, `mode`, `secret`: as `retry_guard.Guard` takes them.
+        Raises `UsageError` for parts that do not fit together.
+        """
+        given = listed(contracts)
+        self._fitted = fitted(tools, {each.tool: key_parameter(each) for each in given})
+        self.tools: Mapping[str, FunctionTool] = {n: f.tool for n, f in self._fitted.items()}
+        self.ledger = ledger
+        check(given, self._fitted, reads=read is None)
+        reads = Reads(self._fitted)
+        self._guards = GuardPair(
+            ledger,
+            given,
+            classify=classify,
+            read_now=reads.now,
+            read_awaited=reads.awaited,
+            read=read,
+            ask=ask,
+            policy=policy,
+            mode=mode,
+            secret=secret,
+        )
+
+    def check_run(self, *, scope: str, turn: str | None, blocking: bool) -> None:
+        """Raise `UsageError` for a run that could not call these tools; for loops, beforehand.
+
+        `blocking`: it calls them by `call`, so that none may be async.
+        """
+        check_place(scope, turn)
+        if blocking:
+            for name in self._fitted:
+                self._refuse_awaited(name)
+            self._guards.blocking()
+
+    def ordinals(self, calls: Sequence[tuple[str, Arguments]]) -> list[int]:
+        """Return, for the calls of one message, which of its equals each is (`twins: count`)."""
+        named = [(name, self._comparable(name, arguments)) for name, arguments in calls]
+        found = list[int]()
+        for number, (name, arguments) in enumerate(named):
+            contract = self._guards.contracts.get(name)
+            earlier = [a for n, a in named[:number] if n == name and a is not None]
+            if contract is None or arguments is None:
+                found.append(0)
+            else:
+                found.append(ordinal_of(contract, arguments, earlier))
+        return found
+
+    def call(
+        self,
+        name: str,
+        arguments: Arguments,
+        *,
+        scope: str,
+        turn: str | None,
+        call_id: str | None = None,
+        ordinal: int = 0,
+    ) -> ToolAnswer:
+        """Carry out one call that a model made.
+
+        `scope`: the account that the tools act for. `turn`: the id of the user's message; None
+        where none is known. A turn that is already set, as by an outer agent, counts instead.
+        `call_id`: for the audit, never an identity. `ordinal`: one of `ordinals`.
+        What is wrong with name or arguments, and what a tool without a guarded contract raises,
+        becomes an error text. Raises `UsageError` and `LedgerError`, each before anything is sent.
+        """
+        call = self._begun(name, arguments, scope, turn, call_id, ordinal)
+        if isinstance(call, ToolAnswer):
+            return call
+        self._refuse_awaited(name)
+        sends = Sends(call.one, call.scope, call.turn)
+        try:
+            if not self._is_guarded(name):
+                return plain_answer(sends.plain(call.arguments))
+            return answer_of(self._guards.blocking().call(send=sends.now, **call.named))
+        except Exception as error:  # noqa: BLE001 - told to the model, or raised again
+            return told(name, error)
+
+    async def call_awaited(
+        self,
+        name: str,
+        arguments: Arguments,
+        *,
+        scope: str,
+        turn: str | None,
+        call_id: str | None = None,
+        ordinal: int = 0,
+    ) -> ToolAnswer:
+        """Do the same, awaited; a function that blocks runs in a thread.
+
+        A cancellation while such a thread runs is obeyed once it has ended.
+        """
+        call = self._begun(name, arguments, scope, turn, call_id, ordinal)
+        if isinstance(call, ToolAnswer):
+            return call
+        sends = Sends(call.one, call.scope, call.turn)
+        try:
+            if not self._is_guarded(name):
+                return plain_answer(await sends.awaited(call.arguments, {}))
+            return answer_of(await self._guards.awaiting.call(send=sends.awaited, **call.named))
+        except Exception as error:  # noqa: BLE001 - told to the model, or raised again
+            return told(name, error)
+
+    def _begun(
+        self,
+        name: str,
+        arguments: Arguments,
+        scope: str,
+        turn: str | None,
+        call_id: str | None,
+        ordinal: int,
+    ) -> ToolCall | ToolAnswer:
+        check_place(scope, turn)
+        one = self._fitted.get(name)
+        if one is None:
+            known = ", ".join(sorted(self._fitted)) or "none"
+            return error_answer(f"there is no such tool; the tools are: {known}")
+        try:
+            given = fit(one, arguments)
+        except ArgumentError as error:
+            return error_answer(str(error))
+        return ToolCall(
+            one=one,
+            arguments=given,
+            scope=scope,
+            turn=turn_of(turn),
+            call_id=call_id,
+            ordinal=ordinal,
+        )
+
+    def _is_guarded(self, name: str) -> bool:
+        contract = self._guards.contracts.get(name)
+        return contract is not None and contract.effect != "read"
+
+    def _comparable(self, name: str, arguments: Arguments) -> dict[str, Any] | None:
+        """Return arguments in one form for equal calls; None for what no tool takes."""
+        try:
+            return fit(self._fitted[name], arguments) if name in self._fitted else None
+        except ArgumentError:
+            return None
+
+    def _refuse_awaited(self, name: str) -> None:
+        """Raise `UsageError` if the tool, or what reads it back, must be awaited."""
+        contract = self._guards.contracts.get(name)
+        reader = contract.read_back.tool if contract and contract.read_back else None
+        for each in (name, reader):
+            if each is not None and each in self._fitted and self._fitted[each].awaited:
+                raise UsageError(f"{each} is an async function: use the async form; nothing sent")

@@ -1,0 +1,96 @@
+"""JSON-RPC 2.0, one message a line: what a line holds, and what is written."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, TypeGuard
+
+PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS = -32700, -32600, -32602
+CLOSED = -32000
+OURS = "retry-guard/"
+"""How names in `_meta` begin that only the guard may give."""
+
+Message = dict[str, Any]
+Name = tuple[type, str | int | float]
+"""An id with its type: 1, 1.0 and true are not one id."""
+
+
+class UnreadableError(ValueError):
+    """The line holds no JSON that can be read."""
+
+
+def read(line: bytes) -> Any:
+    """Return what a line holds. Raises `UnreadableError`."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableError(str(error)) from None
+
+
+def is_message(value: object) -> TypeGuard[Message]:
+    """Whether it is a request, a notification or a response."""
+    if not isinstance(value, dict) or "jsonrpc" not in value:
+        return False
+    return "method" in value or "result" in value or "error" in value
+
+
+def is_request(message: Mapping[str, Any]) -> bool:
+    """Whether an answer is due."""
+    return isinstance(message.get("method"), str) and "id" in message
+
+
+def is_response(message: Mapping[str, Any]) -> bool:
+    """Whether it is the answer to a request."""
+    return "method" not in message and ("result" in message or "error" in message)
+
+
+def name_of(given: object) -> Name | None:
+    """Return an id as a name; None for what is no id."""
+    if isinstance(given, bool) or not isinstance(given, str | int | float):
+        return None
+    return type(given), given
+
+
+def params_of(message: Mapping[str, Any]) -> Message:
+    """Return the parameters; empty where there are none that have names."""
+    params = message.get("params")
+    return params if isinstance(params, dict) else {}
+
+
+def meta_of(holder: Mapping[str, Any]) -> Message:
+    """Return `_meta` of parameters or of a result; empty where there is none."""
+    meta = holder.get("_meta")
+    return meta if isinstance(meta, dict) else {}
+
+
+def encoded(message: Mapping[str, Any] | list[Message]) -> bytes:
+    """Return a message as one line. Raises ValueError for what JSON cannot say."""
+    return json.dumps(message, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+
+
+def request(given: str, method: str, params: Mapping[str, Any]) -> Message:
+    """Return a request with that id."""
+    return {"jsonrpc": "2.0", "id": given, "method": method, "params": params}
+
+
+def result(given: object, value: object) -> Message:
+    """Return the answer to a request with that id."""
+    return {"jsonrpc": "2.0", "id": given, "result": value}
+
+
+def failure(given: object, code: int, message: str) -> Message:
+    """Return the answer to a request that cannot be carried out."""
+    return {"jsonrpc": "2.0", "id": given, "error": {"code": code, "message": message}}
+
+
+def without_ours(message: Message) -> Message | None:
+    """Return a response without what only the guard may say; None: it says nothing of that."""
+    found = message.get("result")
+    if not isinstance(found, dict) or not any(map(_is_ours, meta_of(found))):
+        return None
+    rest = {name: value for name, value in meta_of(found).items() if not _is_ours(name)}
+    kept = {name: value for name, value in found.items() if name != "_meta"}
+    return {**message, "result": {**kept, **({"_meta": rest} if rest else {})}}
+
+
+def _is_ours(name: object) -> bool:
+    return str(name).lower().startswith(OURS)

@@ -1,0 +1,126 @@
+"""Bytes in and out of file descriptors, without blocking anybody, whatever stands behind them."""
+
+import asyncio
+import contextlib
+import os
+import stat
+from collections.abc import AsyncGenerator, AsyncIterable
+from io import FileIO
+from typing import Protocol
+
+_CHUNK = 1 << 18
+
+
+def _can_be_waited_for(descriptor: int) -> bool:
+    """Whether the event loop can say when it is ready: a pipe, a socket, a terminal."""
+    mode = os.fstat(descriptor).st_mode
+    piped = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor)
+    return os.name == "posix" and piped
+
+
+async def pieces(descriptor: int) -> AsyncGenerator[bytes]:
+    """Yield what can be read until the end, and close the descriptor then."""
+    file = os.fdopen(descriptor, "rb", buffering=0)
+    if not _can_be_waited_for(descriptor):
+        with file:
+            while piece := await asyncio.to_thread(file.read, _CHUNK):
+                yield piece
+        return
+    reader = asyncio.StreamReader(limit=_CHUNK)
+    loop = asyncio.get_running_loop()
+    protocol = asyncio.StreamReaderProtocol(reader)
+    transport, _ = await loop.connect_read_pipe(lambda: protocol, file)
+    try:
+        with contextlib.suppress(OSError):
+            while piece := await reader.read(_CHUNK):
+                yield piece
+    finally:
+        transport.close()
+
+
+async def lines(found: AsyncIterable[bytes]) -> AsyncGenerator[bytes]:
+    """Yield lines of any length, each with its end; what comes last may have none."""
+    held: list[bytes] = []
+    async for piece in found:
+        *whole, rest = piece.split(b"\n")
+        for end in whole:
+            yield b"".join((*held, end, b"\n"))
+            held.clear()
+        if rest:
+            held.append(rest)
+    if held:
+        yield b"".join(held)
+
+
+class Outlet(Protocol):
+    """Where lines are written."""
+
+    async def write(self, line: bytes) -> None:
+        """Return when the system has all of it. Raises `BrokenPipeError` if nobody reads."""
+        ...
+
+    def close(self) -> None:
+        """Let whoever reads see the end."""
+        ...
+
+
+async def outlet(descriptor: int) -> Outlet:
+    """Return where to write; it owns the descriptor."""
+    file = os.fdopen(descriptor, "wb", buffering=0)
+    if not _can_be_waited_for(descriptor):
+        return _FileOutlet(file)
+    flow = _Flow()
+    transport, _ = await asyncio.get_running_loop().connect_write_pipe(lambda: flow, file)
+    transport.set_write_buffer_limits(high=0)
+    return _PipeOutlet(transport, flow)
+
+
+class _Flow(asyncio.BaseProtocol):
+    """Whether all that was written is gone, and whether anybody reads."""
+
+    def __init__(self) -> None:
+        self.empty, self.lost = asyncio.Event(), False
+        self.empty.set()
+
+    def pause_writing(self) -> None:
+        self.empty.clear()
+
+    def resume_writing(self) -> None:
+        self.empty.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.lost = True
+        self.empty.set()
+
+
+class _PipeOutlet:
+    def __init__(self, transport: asyncio.WriteTransport, flow: _Flow) -> None:
+        self._transport, self._flow = transport, flow
+
+    async def write(self, line: bytes) -> None:
+        if not self._is_lost:
+            self._transport.write(line)
+            await self._flow.empty.wait()
+        if self._is_lost:
+            raise BrokenPipeError("nobody reads")
+
+    @property
+    def _is_lost(self) -> bool:
+        return self._flow.lost or self._transport.is_closing()
+
+    def close(self) -> None:
+        if not self._is_lost:
+            self._transport.close()
+
+
+class _FileOutlet:
+    def __init__(self, file: FileIO) -> None:
+        self._file = file
+
+    async def write(self, line: bytes) -> None:
+        rest = memoryview(line)
+        while rest:
+            rest = rest[self._file.write(rest) or 0 :]
+
+    def close(self) -> None:
+        self._file.close()
