@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
@@ -10,14 +10,14 @@ import httpx2
 from anthropic import Anthropic, AsyncAnthropic
 
 from adapter_suite import Call, Told, World
-from retry_guard_anthropic import RunnerTools, run_tools
+from retry_guard import GuardError, Unresolved
+from retry_guard_anthropic import RunnerTools, ToolRun, run_tools
 from retry_guard_functions import Toolbox
 from retry_guard_outcomes import classify
 
 Block = dict[str, Any]
 KINDS = ("loop", "loop-stream", "runner", "runner-stream", "runner-eager")
 Kind = Literal["loop", "loop-stream", "runner", "runner-stream", "runner-eager"]
-ASK: Any = {"model": "scripted", "max_tokens": 100}
 
 
 @dataclass
@@ -47,7 +47,10 @@ class Say:
         }
 
     def events(self) -> Iterator[Block]:
-        yield {"type": "message_start", "message": {**self.whole(), "content": [], "stop_reason": None}}
+        yield {
+            "type": "message_start",
+            "message": {**self.whole(), "content": [], "stop_reason": None},
+        }
         for index, block in enumerate(self.content):
             yield from _block_events(index, block, self.raw.get(index))
         yield {
@@ -59,7 +62,8 @@ class Say:
 
 
 def _block_events(index: int, block: Block, raw: str | None) -> Iterator[Block]:
-    start, deltas = block, list[Block]()
+    start: Block = block
+    deltas = list[Block]()
     match block["type"]:
         case "text":
             start = {**block, "text": ""}
@@ -124,9 +128,9 @@ class Script:
         http = httpx2.AsyncClient(transport=httpx2.MockTransport(self))
         return AsyncAnthropic(api_key="k", max_retries=0, http_client=http)
 
-    def results(self) -> list[Block]:
-        """The results that the last request carries."""
-        return results_in(self.sent[-1]["messages"])
+    def heard(self) -> list[Any]:
+        """All messages of a conversation whose requests carry only what is new."""
+        return [message for body in self.sent for message in body["messages"]]
 
 
 class _Events(httpx2.SyncByteStream, httpx2.AsyncByteStream):
@@ -141,7 +145,7 @@ class _Events(httpx2.SyncByteStream, httpx2.AsyncByteStream):
                 return
             yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
 
-    async def __aiter__(self) -> Any:
+    async def __aiter__(self) -> AsyncIterator[bytes]:
         for piece in self:
             yield piece
 
@@ -182,7 +186,8 @@ def tools_of(world: World, *, awaited: bool = False) -> list[Callable[..., Any]]
         await asyncio.sleep(0)
         return world.charge(customer, amount)
 
-    charge = (keyed_awaited if awaited else keyed) if world.keyed else (plain_awaited if awaited else plain)
+    both = (keyed_awaited, plain_awaited) if awaited else (keyed, plain)
+    charge: Callable[..., Any] = both[0] if world.keyed else both[1]
     charge.__name__ = "charge"
     return [charge, list_charges]
 
@@ -197,70 +202,93 @@ def toolbox_of(world: World, tools: Sequence[Any] = (), **options: Any) -> Toolb
 
 @dataclass
 class End:
-    """What both ways of running a turn tell of it."""
+    """What all ways of running a turn tell of it. `events`: those of its streams."""
 
     messages: list[Any]
     text: str
-    unresolved: tuple[Any, ...]
-    errors: tuple[Any, ...] = ()
+    unresolved: tuple[Unresolved, ...]
+    errors: tuple[GuardError, ...] = ()
     events: list[Any] = field(default_factory=list[Any])
 
 
-USER = [{"role": "user", "content": "Charge them."}]
+USER: list[Any] = [{"role": "user", "content": "Charge them."}]
+ASK: dict[str, Any] = {"model": "scripted", "max_tokens": 100, "messages": USER}
 
 
-def blocking(kind: Kind, script: Script, toolbox: Toolbox, turn: str | None = "human-1", **more: Any) -> End:
+def loop(script: Script, toolbox: Toolbox, *, blocks: bool = True, **more: Any) -> Any:
+    """What `run_tools` returns for a turn."""
+    client = script.client() if blocks else script.async_client()
+    run: Any = run_tools
+    return run(client.messages, toolbox, **{"scope": "acme", "turn": "human-1", **ASK, **more})
+
+
+def runner_of(script: Script, tools: RunnerTools, kind: Kind = "runner", **more: Any) -> Any:
+    """A tool runner of the SDK that blocks."""
+    messages: Any = script.client().beta.messages
+    return messages.tool_runner(tools=tools.tools, **_streaming(kind), **{**ASK, **more})
+
+
+def async_runner_of(script: Script, tools: RunnerTools, kind: Kind = "runner", **more: Any) -> Any:
+    """One that is awaited."""
+    messages: Any = script.async_client().beta.messages
+    return messages.tool_runner(tools=tools.async_tools, **_streaming(kind), **{**ASK, **more})
+
+
+def _streaming(kind: Kind) -> dict[str, bool]:
+    if kind == "runner":
+        return {}
+    return {"stream": True, "run_tools_eagerly": kind == "runner-eager"}
+
+
+def blocking(
+    kind: Kind, script: Script, toolbox: Toolbox, turn: str | None = "human-1", **more: Any
+) -> End:
     """Run one turn with a client that blocks."""
-    client, events = script.client(), list[Any]()
-    given: Any = {**ASK, "messages": USER, **more}
     if kind == "loop":
-        run = run_tools(client.messages, toolbox, scope="acme", turn=turn, **given)
-        return End(run.messages, run.text, run.unresolved)
+        return _run_end(loop(script, toolbox, turn=turn, **more))
     if kind == "loop-stream":
-        stream = run_tools(client.messages, toolbox, scope="acme", turn=turn, stream=True, **given)
-        events += stream
-        return End(stream.run.messages, stream.run.text, stream.run.unresolved, events=events)
+        stream = loop(script, toolbox, turn=turn, stream=True, **more)
+        events = list(stream)
+        return _run_end(stream.run, events)
     tools = RunnerTools(toolbox, scope="acme", turn=turn)
-    options: Any = _runner_options(kind)
-    runner: Any = client.beta.messages.tool_runner(tools=tools.tools, **given, **options)
+    runner, events = runner_of(script, tools, kind, **more), list[Any]()
     for item in runner:
         if kind != "runner":
             events += item
-    last: Any = runner.until_done()
-    text = "".join(block.text for block in last.content if block.type == "text")
-    return End(script.sent[-1]["messages"], text, tools.unresolved, tools.errors, events)
+    return _runner_end(script, tools, runner.until_done(), events)
 
 
-def awaited(kind: Kind, script: Script, toolbox: Toolbox, turn: str | None = "human-1", **more: Any) -> End:
+def awaited(
+    kind: Kind, script: Script, toolbox: Toolbox, turn: str | None = "human-1", **more: Any
+) -> End:
     """Run one turn with an async client."""
     return asyncio.run(_awaited(kind, script, toolbox, turn, **more))
 
 
-async def _awaited(kind: Kind, script: Script, toolbox: Toolbox, turn: str | None, **more: Any) -> End:
-    client, events = script.async_client(), list[Any]()
-    given: Any = {**ASK, "messages": USER, **more}
+async def _awaited(
+    kind: Kind, script: Script, toolbox: Toolbox, turn: str | None, **more: Any
+) -> End:
     if kind == "loop":
-        run = await run_tools(client.messages, toolbox, scope="acme", turn=turn, **given)
-        return End(run.messages, run.text, run.unresolved)
+        return _run_end(await loop(script, toolbox, blocks=False, turn=turn, **more))
     if kind == "loop-stream":
-        stream = run_tools(client.messages, toolbox, scope="acme", turn=turn, stream=True, **given)
-        events += [event async for event in stream]
-        return End(stream.run.messages, stream.run.text, stream.run.unresolved, events=events)
+        stream = loop(script, toolbox, blocks=False, turn=turn, stream=True, **more)
+        events = [event async for event in stream]
+        return _run_end(stream.run, events)
     tools = RunnerTools(toolbox, scope="acme", turn=turn)
-    options: Any = _runner_options(kind)
-    runner: Any = client.beta.messages.tool_runner(tools=tools.async_tools, **given, **options)
+    runner, events = async_runner_of(script, tools, kind, **more), list[Any]()
     async for item in runner:
         if kind != "runner":
             events += [event async for event in item]
-    last: Any = await runner.until_done()
+    return _runner_end(script, tools, await runner.until_done(), events)
+
+
+def _run_end(run: ToolRun, events: Sequence[Any] = ()) -> End:
+    return End(run.messages, run.text, run.unresolved, events=[*events])
+
+
+def _runner_end(script: Script, tools: RunnerTools, last: Any, events: list[Any]) -> End:
     text = "".join(block.text for block in last.content if block.type == "text")
-    return End(script.sent[-1]["messages"], text, tools.unresolved, tools.errors, events)
-
-
-def _runner_options(kind: Kind) -> dict[str, bool]:
-    if kind == "runner":
-        return {}
-    return {"stream": True, "run_tools_eagerly": kind == "runner-eager"}
+    return End(script.heard(), text, tools.unresolved, tools.errors, events)
 
 
 Runner = Callable[..., End]
@@ -290,7 +318,7 @@ class AnthropicBench:
         ledger, script = world.ledger(), Script(asks(*calls))
         toolbox = toolbox_of(world, tools_of(world, awaited=self.awaited_tools), ledger=ledger)
         try:
-            self.run_turn(self.kind, script, toolbox, turn)
+            end = self.run_turn(self.kind, script, toolbox, turn)
         finally:
             ledger.close()
-        return told(script.results())
+        return told(results_in(end.messages))

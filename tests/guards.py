@@ -165,6 +165,18 @@ class Subject:
         work = self.guard.call(tool, arguments, send=awaited(send), scope=scope, turn=turn, **more)
         return asyncio.run(work)
 
+    def reject(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        *,
+        scope: str = "acme",
+        turn: str | None = "t1",
+    ) -> bool:
+        if isinstance(self.guard, Guard):
+            return self.guard.reject(tool, arguments, scope=scope, turn=turn)
+        return asyncio.run(self.guard.reject(tool, arguments, scope=scope, turn=turn))
+
     def done(self, arguments: Mapping[str, Any] = ARGUMENTS, **more: Any) -> Done:  # noqa: ANN401 - handed on
         outcome = self.call(arguments, **more)
         assert isinstance(outcome, Done), outcome

@@ -23,6 +23,7 @@ from adapter_suite import Call, Told, World
 from retry_guard_langgraph import GuardMiddleware
 
 Kind = Literal["agent", "node"]
+CONFIG: Any = {"configurable": {"thread_id": "1"}}
 
 
 class Script(BaseChatModel):
@@ -148,6 +149,25 @@ def _told(message: ToolMessage) -> Told:
     if message.status == "error":
         return Told("unresolved", text)
     return Told("done", json.loads(text) if text.startswith("{") else text)
+
+
+def questions(result: dict[str, Any]) -> list[Any]:
+    return list(result.get("__interrupt__", []))
+
+
+def args_of(question: Any) -> dict[str, Any]:
+    (request,) = question.value
+    args: dict[str, Any] = request["action_request"]["args"]
+    return args
+
+
+def asked(question: Any) -> str:
+    name: str = args_of(question)["question"]
+    return name
+
+
+def plain(question: Any, word: str, **more: Any) -> Any:
+    return {asked(question): {"answer": word, **more} if more else word}
 
 
 Runner = Callable[..., Any]

@@ -8,14 +8,13 @@ what it is asked. Each step is answered with a line: the exit code, and what the
 """
 
 import asyncio
+import gc
 import json
 import os
 import signal
-import sqlite3
 import sys
 import time
 from collections.abc import Callable
-from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -130,25 +129,13 @@ def said(ends: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def given_after(next_nodes: tuple[str, ...]) -> Any:
+    """Return the message where nothing was saved, so that no node is next."""
     return None if next_nodes else {"messages": [HumanMessage("Charge them.")]}
-
-
-@contextmanager
-def saver(folder: str) -> Any:
-    db = sqlite3.connect(Path(folder) / "graph.db", check_same_thread=False)
-    yield SqliteSaver(db)
-    db.close()
-
-
-@asynccontextmanager
-async def async_saver(folder: str) -> Any:
-    async with AsyncSqliteSaver.from_conn_string(str(Path(folder) / "graph.db")) as made:
-        yield made
 
 
 def blocking(step: Step) -> dict[str, Any]:
     """Run, and answer until nothing is asked."""
-    with saver(step.folder) as checkpointer:
+    with SqliteSaver.from_conn_string(f"{step.folder}/graph.db") as checkpointer:
         known = graph(step, checkpointer, spoken=False).get_state(CONFIG).next
         run, given = graph(step, checkpointer, spoken="tools" in known), given_after(known)
         ends = list[dict[str, Any]]()
@@ -159,7 +146,7 @@ def blocking(step: Step) -> dict[str, Any]:
 
 async def awaited(step: Step) -> dict[str, Any]:
     """The same, awaited."""
-    async with async_saver(step.folder) as checkpointer:
+    async with AsyncSqliteSaver.from_conn_string(f"{step.folder}/graph.db") as checkpointer:
         known = (await graph(step, checkpointer, spoken=False).aget_state(CONFIG)).next
         run, given = graph(step, checkpointer, spoken="tools" in known), given_after(known)
         ends = list[dict[str, Any]]()
@@ -190,6 +177,7 @@ def in_a_fork(step: Step) -> tuple[int, Any]:
 
 def main() -> None:
     """Carry out steps until the input ends."""
+    gc.freeze()  # forked processes need not look through what was imported
     for line in sys.stdin:
         answer = in_a_fork(Step(**json.loads(line)))
         sys.stdout.write(json.dumps(answer) + "\n")

@@ -10,17 +10,17 @@ import pytest
 
 from adapter_suite import CHARGE, Call, World
 from anthropic_agents import (
-    ASK,
-    USER,
     End,
     Kind,
     Runner,
     Say,
     Script,
     asks,
+    async_runner_of,
     awaited,
     blocking,
     results_in,
+    runner_of,
     tool_use,
     toolbox_of,
     tools_of,
@@ -43,18 +43,19 @@ def world(tmp_path: Path) -> World:
 def test_results_that_are_made_and_then_dropped_are_made_again_without_a_second_effect(
     world: World,
 ) -> None:
-    script = Script(asks(C1, C2))
+    script, responses = Script(asks(C1, C2)), list[Any]()
     guarded = RunnerTools(toolbox_of(world), scope="acme", turn="human-1")
-    runner = script.client().beta.messages.tool_runner(
-        tools=guarded.tools, messages=USER, max_iterations=2, **ASK
-    )
-    for number, message in enumerate(runner):
-        if number == 0:
-            response = runner.generate_tool_call_response()
-            assert response is not None
-            runner.append_messages(message, response)
+    runner = runner_of(script, guarded, max_iterations=2)
+    for message in runner:
+        responses.append(runner.generate_tool_call_response())
+        if responses[-1] is not None:
+            runner.append_messages(message, responses[-1])
     assert world.requests == 2
-    assert json.dumps(response) == json.dumps(script.sent[1]["messages"][-1])
+    assert [each["content"] for each in responses[0]["content"]] == [
+        '{"id": "ch_1"}',
+        '{"id": "ch_2"}',
+    ]
+    assert results_in(script.heard()) == responses[0]["content"]
 
 
 def test_the_same_of_an_async_runner(world: World) -> None:
@@ -62,9 +63,7 @@ def test_the_same_of_an_async_runner(world: World) -> None:
 
     async def go() -> None:
         guarded = RunnerTools(toolbox_of(world), scope="acme", turn="human-1")
-        runner = script.async_client().beta.messages.tool_runner(
-            tools=guarded.async_tools, messages=USER, max_iterations=2, **ASK
-        )
+        runner = async_runner_of(script, guarded, max_iterations=2)
         async for message in runner:
             response = await runner.generate_tool_call_response()
             if response is not None:
@@ -170,7 +169,7 @@ def test_calls_that_each_count_are_refused_since_the_runner_does_not_tell_them_a
     world: World,
 ) -> None:
     toolbox = toolbox_of(world, contracts=[changed(PLAIN, twins="count")])
-    with pytest.raises(UsageError, match=r"charge: the tool runner .* use run_tools"):
+    with pytest.raises(UsageError, match=r"charge: `twins: count`, .* use run_tools"):
         RunnerTools(toolbox, scope="acme", turn="human-1")
 
 

@@ -58,7 +58,9 @@ DIRECTIONS = {
     "retry_guard_sandbox": allowed(
         CORE, *EDGE, "anthropic", "numpy", "openai", "pydantic", "scipy"
     ),
-    "retry_guard_console": allowed(CORE, *EDGE, "retry_guard_sandbox", "pytest", *OUTSIDE),
+    "retry_guard_console": allowed(
+        CORE, *EDGE, "retry_guard_mcp_proxy", "retry_guard_sandbox", "pytest", *OUTSIDE
+    ),
 }
 
 

@@ -21,6 +21,7 @@ FORBIDDEN = re.compile(
 BESIDE = {
     "still_running",
     "abandoned",
+    "rejected",
     "differs",
     "repeat_escalate",
     "key_conflict",
@@ -35,7 +36,10 @@ NOTES = {
     "not_recorded",
     "key_replaced",
     "result_not_stored",
+    "no_preview",
+    "open_token",
 }
+TOKENS = {"no_token", "unknown_token", "other_token", "old_token"}
 
 
 def rows() -> dict[str, str]:
@@ -75,6 +79,11 @@ def generated() -> list[str]:
         for fields in ((), ("amount", "to"))
         for other in (False, True)
     ]
+    explained += [
+        texts.refuse(why, "charge", param="token", ask="`preview`", fields=fields)
+        for why in TOKENS
+        for fields in ((), ("amount", "to"))
+    ]
     return explained + [str(texts.warn(note)) for note in NOTES] + [str(texts.warn(*NOTES))]
 
 
@@ -92,7 +101,7 @@ def test_no_text_promises_anything(texts_of: Callable[[], list[str]]) -> None:
 
 
 def test_the_texts_have_only_known_places_to_fill() -> None:
-    known = {"tool", "action", "why", "fields", "missing"}
+    known = {"tool", "action", "why", "fields", "missing", "ask"}
     for text in constants():
         assert {name for _, name, _, _ in Formatter().parse(text) if name is not None} <= known
 

@@ -7,16 +7,27 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import ToolMessage
-from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 
 from adapter_suite import CONTRACTS, Call, World
 from guards import changed
-from langgraph_agents import asks, graph_of, guard_of, human, one_node, told, tools_of
+from langgraph_agents import (
+    CONFIG,
+    args_of,
+    asked,
+    asks,
+    graph_of,
+    guard_of,
+    human,
+    one_node,
+    plain,
+    questions,
+    told,
+    tools_of,
+)
 from retry_guard import Contract
 
-CONFIG = {"configurable": {"thread_id": "1"}}
 C1 = Call("c1", {"customer": "c1", "amount": 1})
 C2 = Call("c2", {"customer": "c2", "amount": 2})
 every_kind = pytest.mark.parametrize("kind", ["agent", "node"])
@@ -33,25 +44,6 @@ def paused(world: World, kind: Any, *calls: Call, **options: Any) -> tuple[Any, 
     guard = guard_of(world, tools, **options)
     graph = graph_of(kind, guard, tools, asks(*calls), checkpointer=InMemorySaver())
     return graph, questions(graph.invoke(human("h1"), CONFIG))
-
-
-def questions(result: dict[str, Any]) -> list[Any]:
-    return list(result.get("__interrupt__", []))
-
-
-def args_of(question: Any) -> dict[str, Any]:
-    (request,) = question.value
-    args: dict[str, Any] = request["action_request"]["args"]
-    return args
-
-
-def asked(question: Any) -> str:
-    name: str = args_of(question)["question"]
-    return name
-
-
-def plain(question: Any, word: str, **more: Any) -> Any:
-    return {asked(question): {"answer": word, **more} if more else word}
 
 
 def edited(question: Any, word: str, **more: Any) -> Any:
@@ -294,141 +286,6 @@ def test_a_wrong_answer_to_the_guard_is_no_approval_for_the_node(till_world: Til
     assert again == [question]
     assert till.run(Command(resume={name: "happened"})) == ["first?"]
     assert till.approved == []
-
-
-# Tools that ask for approval themselves
-
-
-def approving(world: World, given: list[Any]) -> list[Any]:
-    @tool
-    def charge(customer: str, amount: int) -> dict[str, Any]:
-        """Charge a customer, once a person agrees."""
-        given.append(interrupt({"approve": amount}))
-        if given[-1] != "yes":
-            return {"rejected": amount}
-        return world.charge(customer, amount)
-
-    return [charge]
-
-
-def approvals(
-    world: World,
-    kind: Any,
-    *calls: Call,
-    again: tuple[Call, ...] = (),
-    given: list[Any] | None = None,
-) -> tuple[Any, list[Any]]:
-    tools = approving(world, [] if given is None else given)
-    guard = guard_of(world, tools, pauses_first=["charge"])
-    says = [asks(*calls)] + ([asks(*again)] if again else [])
-    graph = graph_of(kind, guard, tools, *says, checkpointer=InMemorySaver())
-    return graph, questions(graph.invoke(human("h1"), CONFIG))
-
-
-def test_of_two_tools_that_pause_together_the_unanswered_one_does_not_run(world: World) -> None:
-    """B2: they have ids of their own, and one answer is for one of them."""
-    graph, found = approvals(world, "agent", C1, C2)
-    ids = {q.value["approve"]: q.id for q in found}
-    end = graph.invoke(Command(resume={ids[2]: "yes"}), CONFIG)
-    assert [q.value for q in questions(end)] == [{"approve": 1}]
-    assert [effect["customer"] for effect in world.effects] == ["c2"]
-    graph.invoke(Command(resume={ids[1]: "yes"}), CONFIG)
-    assert [effect["customer"] for effect in world.effects] == ["c2", "c1"]
-
-
-@every_kind
-def test_a_finished_tool_is_replayed_when_its_paused_sibling_is_resumed(
-    kind: Any, world: World
-) -> None:
-    """B1: one call is done, the other one pauses, and the resume runs the node from its top."""
-
-    @tool
-    def ask_human() -> str:
-        """Ask a person."""
-        return str(interrupt("well?"))
-
-    tools = [*tools_of(world), ask_human]
-    calls = asks(C1, Call("c2", {}, "ask_human"))
-    graph = graph_of(kind, guard_of(world, tools), tools, calls, checkpointer=InMemorySaver())
-    graph.invoke(human("h1"), CONFIG)
-    end = graph.invoke(Command(resume="fine"), CONFIG)
-    ends = told(end["messages"])
-    assert (ends["c1"].content, ends["c2"].content) == ({"id": "ch_1"}, "fine")
-    assert len(world.effects) == 1
-
-
-def test_a_pause_that_is_answered_yes_then_no_then_yes_runs_once(world: World) -> None:
-    """B5: a later no cannot undo it, and says what was done."""
-    graph, _ = approvals(world, "agent", C1)
-    pause = graph.get_state(CONFIG).config
-    for word in ("yes", "no", "yes"):
-        end = graph.invoke(Command(resume=word), pause)
-        assert told(end["messages"])["c1"].content == {"id": "ch_1"}
-    assert len(world.effects) == 1
-
-
-def test_an_old_approval_is_none_for_other_arguments(world: World) -> None:
-    """B8: time travel to before the pause, and other arguments."""
-    graph, _ = approvals(world, "node", C1)
-    graph.invoke(Command(resume="yes"), CONFIG)
-    before = [s for s in graph.get_state_history(CONFIG) if s.next == ("tools",)][-1]
-    other = asks(C1._replace(arguments=C2.arguments)).model_copy(
-        update={"id": before.values["messages"][-1].id}
-    )
-    fork = graph.update_state(before.config, {"messages": [other]}, as_node="model")
-    end = graph.invoke(None, fork)
-    assert [q.value for q in questions(end)] == [{"approve": 2}]
-    assert [effect["customer"] for effect in world.effects] == ["c1"]
-
-
-def test_a_rejected_call_that_comes_to_the_tools_again_stays_rejected(world: World) -> None:
-    """B10: the model's next message makes the same call in the same turn, under the same id."""
-    graph, _ = approvals(world, "agent", C1, again=(C1,))
-    end = graph.invoke(Command(resume="no"), CONFIG)
-    assert questions(end) == []
-    answers = [m.content for m in end["messages"] if isinstance(m, ToolMessage)]
-    assert answers == ['{"rejected": 1}'] * 2
-    assert world.effects == []
-
-
-def test_the_sibling_of_a_rejected_call_runs_once(world: World) -> None:
-    """B15: each call of the message has its own answer."""
-    graph, found = approvals(world, "agent", C1, C2)
-    said = {q.id: "no" if q.value == {"approve": 1} else "yes" for q in found}
-    ends = told(graph.invoke(Command(resume=said), CONFIG)["messages"])
-    assert (ends["c1"].content, ends["c2"].content) == ({"rejected": 1}, {"id": "ch_1"})
-    assert len(world.effects) == 1
-
-
-def test_a_pause_of_another_tool_leaves_its_outcome_unknown(world: World) -> None:
-    @tool
-    def charge(customer: str, amount: int) -> dict[str, Any]:
-        """Charge a customer, then ask whether that was right."""
-        result = world.charge(customer, amount)
-        interrupt("was that right?")
-        return result
-
-    guard = guard_of(world, [charge])
-    graph = graph_of("agent", guard, [charge], asks(C1), checkpointer=InMemorySaver())
-    graph.invoke(human("h1"), CONFIG)
-    end = graph.invoke(Command(resume="yes"), CONFIG)
-    (question,) = questions(end)
-    assert args_of(question)["tool"] == "charge"
-    assert len(world.effects) == 1
-
-
-def test_a_tool_that_is_sent_again_gets_no_answer_that_was_meant_for_the_guard(
-    world: World,
-) -> None:
-    given = list[Any]()
-    graph, (approval,) = approvals(world, "agent", C1, given=given)
-    world.fates.append("lost_ack")
-    end = graph.invoke(Command(resume={approval.id: "yes"}), CONFIG)
-    (question,) = questions(end)
-    end = graph.invoke(Command(resume={question.id: plain(question, "again")}), CONFIG)
-    assert questions(end) == []
-    assert given == ["yes", "yes"]
-    assert len(world.effects) == 2  # the second one was asked for
 
 
 def test_a_repeat_that_needs_a_persons_word_is_asked_for(world: World) -> None:

@@ -6,10 +6,12 @@ could be sent. Thinking, server tools and their results are carried along as the
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from anthropic import BaseModel
+
+from retry_guard import UsageError
 
 Block = dict[str, Any]
 Param = dict[str, Any]
@@ -37,18 +39,27 @@ def sendable(value: object) -> Any:
 def block_of(block: object) -> Block:
     """Return one block as data, whether it is the SDK's own or a caller's."""
     if isinstance(block, BaseModel):
-        # `parsed_output` is the SDK's own addition, and no field of a request.
         return block.model_dump(
-            mode="json", by_alias=True, exclude_unset=True, exclude={"parsed_output"}
+            mode="json",
+            by_alias=True,
+            exclude_unset=True,
+            exclude={"parsed_output"},  # the SDK's own addition, and no field of a request
+            warnings=False,
         )
+    if not isinstance(block, Mapping):
+        raise UsageError(f"messages: content is text or blocks, not {type(block).__name__}")
     return dict(cast("Mapping[str, Any]", block))
 
 
 def param_of(message: object) -> Param:
-    """Return a caller's message with its blocks as data."""
+    """Return a caller's message with its blocks as data. Raises `UsageError` if it is none."""
+    if not isinstance(message, Mapping):
+        raise UsageError(f"messages: give {{'role': ..., 'content': ...}}, not {message!r:.40}")
     made = dict(cast("Mapping[str, Any]", message))
-    if not isinstance(made.get("content"), str):
-        made["content"] = [block_of(block) for block in made.get("content") or ()]
+    content = made.get("content")
+    if not isinstance(content, str):
+        listed = cast("Iterable[object]", content if isinstance(content, Iterable) else ())
+        made["content"] = [block_of(block) for block in listed]
     return made
 
 

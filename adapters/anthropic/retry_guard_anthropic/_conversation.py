@@ -54,12 +54,18 @@ class Conversation:
     """The history of a run, and what comes next. `over`: nothing does."""
 
     def __init__(
-        self, toolbox: Toolbox, *, max_rounds: int, messages: Any, tools: Any, create: Mapping[str, Any]
+        self,
+        toolbox: Toolbox,
+        *,
+        max_rounds: int,
+        messages: Any,
+        tools: Any,
+        create: Mapping[str, Any],
     ) -> None:
         """Begin with a caller's messages. Raises `UsageError` for what cannot be a request."""
         if isinstance(messages, str | Mapping) or not isinstance(messages, Iterable):
             raise UsageError("run_tools takes messages=[{'role': 'user', 'content': ...}, ...]")
-        if isinstance(max_rounds, bool) or max_rounds < 1:
+        if type(max_rounds) is not int or max_rounds < 1:
             raise UsageError(f"max_rounds={max_rounds!r}: give a number of at least 1")
         given = [param_of(message) for message in cast("Iterable[object]", messages)]
         self.messages = list(untwinned_history(given))

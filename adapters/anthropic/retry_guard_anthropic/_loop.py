@@ -3,8 +3,10 @@
 from collections.abc import Coroutine
 from typing import Any, Literal, overload
 
-from anthropic.resources.beta.messages import AsyncMessages as AsyncBetaMessages
-from anthropic.resources.beta.messages import Messages as BetaMessages
+from anthropic.resources.beta.messages import (
+    AsyncMessages as AsyncBetaMessages,
+    Messages as BetaMessages,
+)
 from anthropic.resources.messages import AsyncMessages, Messages
 
 from retry_guard import UsageError

@@ -6,10 +6,10 @@ from retry_guard_functions import ToolAnswer
 
 def content_of(answer: ToolAnswer) -> str | list[Block]:
     """Return a result's blocks where the tool gave such, else its text."""
-    own: str | list[Block] = answer.text
-    if not answer.is_error and is_result_blocks(answer.value):
-        own = answer.value
-    return sendable(own)
+    if answer.is_error or not is_result_blocks(answer.value):
+        return answer.text
+    blocks: list[Block] = sendable(answer.value)
+    return blocks
 
 
 def result_of(call_id: str, answer: ToolAnswer) -> Block:

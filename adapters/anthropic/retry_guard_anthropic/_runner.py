@@ -17,9 +17,7 @@ NOT_SENT = "This call was not sent: the guard cannot work. Tell the user."
 
 
 class RunnerTools:
-    """The tools of one turn. Make them anew for each message of the user.
-
-    """
+    """The tools of one turn. Make them anew for each message of the user."""
 
     def __init__(self, toolbox: Toolbox, *, scope: str, turn: str | None) -> None:
         """Say for whom, and in which turn, the tools act.
@@ -29,8 +27,8 @@ class RunnerTools:
         """
         for contract in toolbox.contracts.values():
             if contract.twins == "count":
-                msg = f"{contract.tool}: the tool runner cannot tell equal calls apart, which `twins: count` needs: use run_tools"
-                raise UsageError(msg)
+                why = "the tool runner does not show which of two equal calls a call is"
+                raise UsageError(f"{contract.tool}: `twins: count`, but {why}: use run_tools")
         toolbox.check_run(scope=scope, turn=turn, blocking=False)
         self._toolbox = toolbox
         self._whose: dict[str, Any] = {"scope": scope, "turn": turn}

@@ -17,12 +17,16 @@ def tool_param(tool: FunctionTool) -> Param:
 def tools_for(toolbox: Toolbox, more: Any) -> list[Any]:
     """Return the toolbox's definitions and the caller's own, such as web search.
 
-    Raises `UsageError` where one of these has the name of a tool of the toolbox.
+    Raises `UsageError` for what is no definition, and for a name that the toolbox has as well.
     """
-    own = [tool_param(tool) for tool in toolbox.tools.values()]
-    others = list(cast("Iterable[object]", more)) if isinstance(more, Iterable) else []
+    if isinstance(more, str | Mapping) or not isinstance(more, Iterable):
+        raise UsageError("tools= takes a list of definitions, such as web search")
+    others = list(cast("Iterable[object]", more))
     for other in others:
-        name = cast("Mapping[str, Any]", other).get("name") if isinstance(other, Mapping) else None
+        if not isinstance(other, Mapping):
+            msg = f"tools= takes definitions, not {other!r:.40}: give functions to the toolbox"
+            raise UsageError(msg)
+        name = cast("Mapping[str, Any]", other).get("name")
         if name in toolbox.tools:
             raise UsageError(f"tools= has another {name!r}: the toolbox has a tool of that name")
-    return own + others
+    return [tool_param(tool) for tool in toolbox.tools.values()] + others

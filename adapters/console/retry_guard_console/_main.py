@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import NoReturn
 
-from retry_guard_console import _ab, _bound, _doctor, _eval, _ledger, _sandbox
+from retry_guard_console import _ab, _bound, _doctor, _eval, _ledger, _mcp, _sandbox
 from retry_guard_console._shared import complain, let_go
 from retry_guard_core import GuardError
 
-COMMANDS = (_ab, _bound, _eval, _sandbox, _ledger, _doctor)
+COMMANDS = (_ab, _bound, _eval, _sandbox, _mcp, _ledger, _doctor)
 """One module for each command: `add(subparsers)` sets `run`, which returns the exit code."""
 
 NOT_SAID, USAGE, INTERRUPTED, NOBODY_READS = 1, 2, 130, 141

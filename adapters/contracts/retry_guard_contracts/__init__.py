@@ -9,6 +9,7 @@ from retry_guard_contracts._batches import (
     with_items,
 )
 from retry_guard_contracts._canonical import canonical
+from retry_guard_contracts._confirm import Confirm
 from retry_guard_contracts._decoding import decode
 from retry_guard_contracts._encoding import encode, encode_arguments, encode_result
 from retry_guard_contracts._errors import ArgumentError, ContractError
@@ -21,13 +22,25 @@ from retry_guard_contracts._proof import Proof
 from retry_guard_contracts._schema import Contract
 from retry_guard_contracts._secrets import seal, unseal
 from retry_guard_contracts._sight import Sight
+from retry_guard_contracts._tokens import (
+    as_previewed,
+    preview_identity,
+    previewed,
+    recorded_mark,
+    token_in,
+    token_mark,
+    token_of,
+    with_token,
+)
 from retry_guard_contracts._types import types_in
+from retry_guard_contracts._veil import unveil, veil
 from retry_guard_contracts._yaml import load_contracts, parse_contracts
 
 __all__ = [
     "SCHEME",
     "ArgumentError",
     "Batch",
+    "Confirm",
     "Contract",
     "ContractError",
     "Fixed",
@@ -36,6 +49,7 @@ __all__ = [
     "Proof",
     "ReadBack",
     "Sight",
+    "as_previewed",
     "caller_key",
     "canonical",
     "decode",
@@ -56,10 +70,19 @@ __all__ = [
     "parse_contracts",
     "parse_json",
     "place_key",
+    "preview_identity",
+    "previewed",
     "read_arguments",
+    "recorded_mark",
     "rest_identity",
     "seal",
+    "token_in",
+    "token_mark",
+    "token_of",
     "types_in",
     "unseal",
+    "unveil",
+    "veil",
     "with_items",
+    "with_token",
 ]

@@ -13,14 +13,12 @@ from retry_guard_contracts._values import MAX_DEPTH, check_depth
 
 
 def counted(contract: Contract, arguments: Mapping[str, Any]) -> dict[str, object]:
-    """Return those that count: no key, no volatile ones, nothing that says what omission says.
+    """Return those that count: no key or token, none that is volatile, nothing that omission says.
 
     Raises `ArgumentError` for what is no mapping, has too many levels, or a key twice in NFC.
     """
     held: object = check_arguments(arguments)
-    ignored = [parse_path(path) for path in contract.volatile]
-    if contract.key is not None and not contract.key.carried:
-        ignored.append(parse_path(contract.key.param))
+    ignored = [parse_path(path) for path in (*contract.volatile, *contract.unnamed)]
     held = _without_nulls(held, 0)
     for path in ignored:
         held = change(held, path, lambda _: DROP)

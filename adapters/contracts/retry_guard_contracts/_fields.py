@@ -1,7 +1,7 @@
 """The kinds of fields that a contract has."""
 
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from pydantic import (
     AfterValidator,
@@ -85,6 +85,16 @@ class Fixed(Part):
     """A literal that the operator wrote, in place of an argument's path."""
 
     value: Any
+
+
+def all_exact(value: object) -> object:
+    """Return a list of fields, which is short for: each of them `exact`, as what it stands for."""
+    if isinstance(value, list | tuple):
+        names = cast("list[object]", value)
+        if all(isinstance(name, str) for name in names):
+            return dict.fromkeys(names, "exact")
+        return names
+    return value
 
 
 def kind_of(value: object) -> str:

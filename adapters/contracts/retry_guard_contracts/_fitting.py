@@ -17,6 +17,7 @@ def problems(contract: "Contract") -> Iterator[str]:
     yield from _field_problems(contract)
     yield from _batch_problems(contract)
     yield from _item_problems(contract)
+    yield from _confirm_problems(contract)
 
 
 def _key_problems(contract: "Contract") -> Iterator[str]:
@@ -41,7 +42,7 @@ def _read_problems(contract: "Contract") -> Iterator[str]:
         if path.startswith(("header:", "meta:")):
             if path != carried:
                 yield f"read_back: {path} is not where the key travels; use key.param"
-        elif any(overlap(path, secret) for secret in contract.secret):
+        elif any(overlap(path, secret) for secret in contract.sealed):
             yield f"read_back: {path} is secret, so no record has it; use another argument"
 
 
@@ -81,3 +82,26 @@ def _item_problems(contract: "Contract") -> Iterator[str]:
         lists = field.count("[]")
         if lists > 1 or (lists == 0 and not isinstance(source, Fixed)):
             yield f"read_back.result: {field} needs one [], as there is one for each item"
+
+
+def _confirm_problems(contract: "Contract") -> Iterator[str]:
+    rule = contract.confirm
+    if rule is None:
+        return
+    if contract.effect != "write":
+        yield "confirm: only a write is done once for a token; state effect: write, or remove it"
+    if rule.preview == contract.tool:
+        yield "confirm.preview: is the tool itself; leave it out, a call without token previews"
+    if contract.read_back is not None and rule.preview == contract.read_back.tool:
+        yield "confirm.preview: is the read-back; a preview shows no effect, so name another tool"
+    if contract.batch is not None:
+        yield "confirm: what is missing of a batch has no token of its own; remove batch or confirm"
+    fields = {"key.param": [contract.key.param] if contract.key else []}
+    fields |= {name: list(getattr(contract, name) or ()) for name in _NEVER_TOKENS}
+    for name, paths in fields.items():
+        for path in paths:
+            if not path.startswith(("header:", "meta:")) and overlap(path, rule.param):
+                yield f"{name}: {path} is the token, which never counts and is never stored"
+
+
+_NEVER_TOKENS = ("identity", "defaults", "volatile", "secret")

@@ -5,28 +5,19 @@ from copy import deepcopy
 from functools import cached_property
 from hashlib import sha256
 from math import inf
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from retry_guard_contracts._canonical import canonical
+from retry_guard_contracts._confirm import Confirm
 from retry_guard_contracts._errors import ArgumentError
-from retry_guard_contracts._fields import ArgumentPath, Fixed, Name, Part, Seconds
+from retry_guard_contracts._fields import ArgumentPath, Fixed, Name, Part, Seconds, all_exact
 from retry_guard_contracts._fitting import problems
 from retry_guard_contracts._normal import Normaliser
 from retry_guard_contracts._parts import Batch, Key, ReadBack
 from retry_guard_contracts._proof import Proof, matches
 from retry_guard_core import Terms
-
-
-def _all_exact(value: object) -> object:
-    """A list of fields is short for: each of them `exact`."""
-    if isinstance(value, list | tuple):
-        names = cast("list[object]", value)
-        if all(isinstance(name, str) for name in names):
-            return dict.fromkeys(names, "exact")
-        return names
-    return value
 
 
 class Contract(Part):
@@ -37,7 +28,8 @@ class Contract(Part):
     not executed never will. `identity`: the arguments that name the effect, each with its
     normaliser (a list: all `exact`); none: all of them. `defaults`: what an omitted one means.
     `batch`: the list whose items commit one by one; where a key cannot complete it, the key is
-    still sent, against redelivery, but no re-issue relies on it.
+    still sent, against redelivery, but no re-issue relies on it. `confirm`: how a token that a
+    preview gives confirms the write.
     `volatile`: arguments that never count. `secret`: arguments that are never stored.
     `not_executed`: errors that prove that nothing ran. `twins`: equal calls in one turn are one
     action (`join`), or each counts. `repeat`: what an equal call in a later turn, within
@@ -51,9 +43,10 @@ class Contract(Part):
     key: Key | None = None
     read_back: ReadBack | None = None
     batch: Batch | None = None
+    confirm: Confirm | None = None
     in_flight_bound: Seconds | None = None
     identity: Annotated[
-        dict[ArgumentPath, Normaliser] | None, Field(min_length=1), BeforeValidator(_all_exact)
+        dict[ArgumentPath, Normaliser] | None, Field(min_length=1), BeforeValidator(all_exact)
     ] = None
     defaults: dict[ArgumentPath, Any] = Field(default_factory=dict)
     volatile: tuple[ArgumentPath, ...] = ()
@@ -82,6 +75,26 @@ class Contract(Part):
     def writes(self) -> str:
         """What the tool writes: its resource, or itself."""
         return self.resource or self.tool
+
+    @cached_property
+    def unnamed(self) -> tuple[str, ...]:
+        """The arguments that never name an action, whatever they hold: key and token."""
+        key = () if self.key is None or self.key.carried else (self.key.param,)
+        return key if self.confirm is None else (*key, self.confirm.param)
+
+    @cached_property
+    def sealed(self) -> tuple[str, ...]:
+        """The arguments that are never stored: the secret ones, and a token."""
+        return self.secret if self.confirm is None else (*self.secret, self.confirm.param)
+
+    @cached_property
+    def previewing(self) -> "Contract":
+        """The contract of the preview, which changes nothing and is recorded for its token."""
+        named = self.confirm and self.confirm.preview
+        stated = dict.fromkeys(("key", "read_back", "confirm", "in_flight_bound", "resource"))
+        more = {"volatile": (*self.volatile, *self.unnamed), "secret": self.sealed}
+        tool = named or f"{self.tool} (preview)"
+        return self.model_copy(update={**stated, **more, "tool": tool, "repeat": "allow"})
 
     @cached_property
     def terms(self) -> Terms:

@@ -20,7 +20,7 @@ def seal(contract: Contract, arguments: Mapping[str, Any], secret: bytes) -> dic
         ArgumentError: a secret value has no stored form.
     """
     held: object = dict(arguments)
-    for text in contract.secret:
+    for text in contract.sealed:
         held = change(held, parse_path(text), partial(_mark, text, secret))
     return cast("dict[str, Any]", held)
 
@@ -33,7 +33,7 @@ def unseal(
     None if a secret is missing there, or is not to the byte what was recorded.
     """
     held: object = dict(sealed)
-    for text in contract.secret:
+    for text in contract.sealed:
         values: list[object] = []
         change(given, parse_path(text), values.append)
         values.reverse()
@@ -44,7 +44,7 @@ def unseal(
 
 def sealed_paths(contract: Contract, arguments: Mapping[str, Any]) -> list[Path]:
     """Return the paths of the secret fields that are sealed in recorded arguments."""
-    paths = [parse_path(text) for text in contract.secret]
+    paths = [parse_path(text) for text in contract.sealed]
     return [path for path in paths if is_sealed(find(arguments, path, None))]
 
 
@@ -52,12 +52,27 @@ def is_sealed(value: object) -> bool:
     """Whether a hash stands here for a secret value (or for one in a list of them)."""
     if isinstance(value, list):
         return any(is_sealed(item) for item in cast("list[object]", value))
-    return isinstance(value, dict) and list(cast("dict[str, object]", value)) == [_MARK]
+    return mark_of(value) is not None
+
+
+def mark(text: str, secret: bytes, value: object) -> str:
+    """Return the keyed hash that stands for the value of a field.
+
+    Raises:
+        ArgumentError: it has no stored form.
+    """
+    data = encode([text, value], f"arguments.{text}")
+    return hmac.digest(secret, b"seal:" + data, "sha256").hex()
+
+
+def mark_of(value: object) -> str | None:
+    """Return the hash that stands here; None if none does."""
+    held = cast("dict[str, str]", value) if isinstance(value, dict) else {}
+    return held[_MARK] if list(held) == [_MARK] else None
 
 
 def _mark(text: str, secret: bytes, value: object) -> dict[str, str]:
-    data = encode([text, value], f"arguments.{text}")
-    return {_MARK: hmac.digest(secret, b"seal:" + data, "sha256").hex()}
+    return {_MARK: mark(text, secret, value)}
 
 
 def _opened(text: str, secret: bytes, values: list[object], mark: object) -> object:

@@ -56,7 +56,40 @@ def fit(one: Fitted, arguments: Arguments) -> dict[str, Any]:
     return one.shape.fit(given)
 
 
-def turn_of(given: str | None) -> str | None:
+def begun(
+    tools: Mapping[str, Fitted],
+    name: str,
+    arguments: Arguments,
+    *,
+    scope: str,
+    turn: str | None,
+    call_id: str | None,
+    ordinal: int,
+) -> ToolCall | ToolAnswer:
+    """Return the call, or what a model is told where its tool or arguments are none.
+
+    Raises `UsageError` for a scope or turn that names nothing.
+    """
+    check_place(scope, turn)
+    one = tools.get(name)
+    if one is None:
+        known = ", ".join(sorted(tools)) or "none"
+        return error_answer(f"there is no such tool; the tools are: {known}")
+    try:
+        given = fit(one, arguments)
+    except ArgumentError as error:
+        return error_answer(str(error))
+    return ToolCall(
+        one=one,
+        arguments=given,
+        scope=scope,
+        turn=_turn_of(turn),
+        call_id=call_id,
+        ordinal=ordinal,
+    )
+
+
+def _turn_of(given: str | None) -> str | None:
     """Return the turn: one that is already set, as by an outer agent, counts."""
     outer = turn_here()
     return given if outer is None or outer[1] is None else outer[1]
@@ -70,17 +103,17 @@ def check_place(scope: Any, turn: Any) -> None:
         raise UsageError("turn: give the id of the user's message, or None; nothing was sent")
 
 
-def told(tool: str, error: Exception) -> ToolAnswer:
+def told(tool: str, error: Exception, *, guarded: bool) -> ToolAnswer:
     """Return what a model is told of an exception.
 
     Raises it again where it is for the application: a `UsageError`, or a ledger that failed.
     """
     match error:
-        case ArgumentError():
-            return error_answer(str(error))
+        case ArgumentError() if guarded:
+            return error_answer(f"{tool}: {error}; nothing was sent")
         case UnresolvedError() | NotExecutedError():  # a guard inside of the tool
             return answer_of(error.outcome)
-        case GuardError():
+        case GuardError() if not isinstance(error, ArgumentError):
             raise error
         case _:
             return failed_answer(tool, error)

@@ -54,6 +54,13 @@ async def _in_thread(function: Callable[..., Any], values: dict[str, Any]) -> An
     return result
 
 
+async def obey() -> None:
+    """Let a cancellation that was put off strike here, if nothing has met it before."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        await asyncio.sleep(0)
+
+
 def _ended(function: Callable[..., Any], values: dict[str, Any]) -> tuple[Any, Any]:
     """Return the result, or what was raised: its frames are then those of the function alone."""
     try:

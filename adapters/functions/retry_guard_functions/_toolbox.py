@@ -15,11 +15,11 @@ from retry_guard import (
     UsageError,
     ordinal_of,
 )
-from retry_guard_functions._answers import ToolAnswer, answer_of, error_answer, plain_answer
-from retry_guard_functions._calls import Arguments, ToolCall, check_place, fit, told, turn_of
+from retry_guard_functions._answers import ToolAnswer, answer_of, plain_answer
+from retry_guard_functions._calls import Arguments, begun, check_place, fit, told
 from retry_guard_functions._checks import check, key_parameter, listed
 from retry_guard_functions._reads import Reads
-from retry_guard_functions._running import Sends
+from retry_guard_functions._running import Sends, obey
 from retry_guard_functions._tools import FunctionTool, fitted
 from retry_guard_ledgers import Ledger
 from retry_guard_outcomes import classify_body
@@ -29,6 +29,7 @@ class Toolbox:
     """An agent's tools; each write that has a contract happens once. Safe to share.
 
     `tools`: by name, as a model is shown them: without the parameter that carries the key.
+    `contracts`: by tool.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class Toolbox:
             mode=mode,
             secret=secret,
         )
+        self.contracts: Mapping[str, Contract] = self._guards.contracts
 
     def check_run(self, *, scope: str, turn: str | None, blocking: bool) -> None:
         """Raise `UsageError` for a run that could not call these tools; for loops, beforehand.
@@ -113,7 +115,8 @@ class Toolbox:
         What is wrong with name or arguments, and what a tool without a guarded contract raises,
         becomes an error text. Raises `UsageError` and `LedgerError`, each before anything is sent.
         """
-        call = self._begun(name, arguments, scope, turn, call_id, ordinal)
+        place: dict[str, Any] = {"scope": scope, "turn": turn}
+        call = begun(self._fitted, name, arguments, **place, call_id=call_id, ordinal=ordinal)
         if isinstance(call, ToolAnswer):
             return call
         self._refuse_awaited(name)
@@ -123,7 +126,7 @@ class Toolbox:
                 return plain_answer(sends.plain(call.arguments))
             return answer_of(self._guards.blocking().call(send=sends.now, **call.named))
         except Exception as error:  # noqa: BLE001 - told to the model, or raised again
-            return told(name, error)
+            return told(name, error, guarded=self._is_guarded(name))
 
     async def call_awaited(
         self,
@@ -139,43 +142,21 @@ class Toolbox:
 
         A cancellation while such a thread runs is obeyed once it has ended.
         """
-        call = self._begun(name, arguments, scope, turn, call_id, ordinal)
+        place: dict[str, Any] = {"scope": scope, "turn": turn}
+        call = begun(self._fitted, name, arguments, **place, call_id=call_id, ordinal=ordinal)
         if isinstance(call, ToolAnswer):
             return call
         sends = Sends(call.one, call.scope, call.turn)
         try:
-            if not self._is_guarded(name):
-                return plain_answer(await sends.awaited(call.arguments, {}))
-            return answer_of(await self._guards.awaiting.call(send=sends.awaited, **call.named))
+            if self._is_guarded(name):
+                guard = self._guards.awaiting
+                answer = answer_of(await guard.call(send=sends.awaited, **call.named))
+            else:
+                answer = plain_answer(await sends.awaited(call.arguments, {}))
         except Exception as error:  # noqa: BLE001 - told to the model, or raised again
-            return told(name, error)
-
-    def _begun(
-        self,
-        name: str,
-        arguments: Arguments,
-        scope: str,
-        turn: str | None,
-        call_id: str | None,
-        ordinal: int,
-    ) -> ToolCall | ToolAnswer:
-        check_place(scope, turn)
-        one = self._fitted.get(name)
-        if one is None:
-            known = ", ".join(sorted(self._fitted)) or "none"
-            return error_answer(f"there is no such tool; the tools are: {known}")
-        try:
-            given = fit(one, arguments)
-        except ArgumentError as error:
-            return error_answer(str(error))
-        return ToolCall(
-            one=one,
-            arguments=given,
-            scope=scope,
-            turn=turn_of(turn),
-            call_id=call_id,
-            ordinal=ordinal,
-        )
+            answer = told(name, error, guarded=self._is_guarded(name))
+        await obey()
+        return answer
 
     def _is_guarded(self, name: str) -> bool:
         contract = self._guards.contracts.get(name)

@@ -10,8 +10,10 @@ from retry_guard import ArgumentError, Done, NotExecuted, Unresolved
 from retry_guard_langgraph._calls import ToolCall
 from retry_guard_langgraph._probe import Ran, Shown, answering
 from retry_guard_langgraph._results import marked, noted, shown
+from retry_guard_langgraph._siblings import NOT_CALLED
 
 Outcome = Done | NotExecuted
+NOTHING_RAN: dict[str, object] = {"not_executed": True}
 
 
 def settled(
@@ -63,7 +65,7 @@ def _failed(outcome: NotExecuted, ran: Ran | None) -> Shown:
         raise ran.raised
     if ran is None or ran.shown is None:
         outcome.unwrap()
-    return ran.shown
+    return marked(ran.shown, NOTHING_RAN)
 
 
 def _kept(call: ToolCall, outcome: Done) -> Shown | None:
@@ -96,7 +98,15 @@ def unresolved(call: ToolCall, outcome: Unresolved) -> ToolMessage:
 
 def refused(call: ToolCall, error: ArgumentError) -> ToolMessage:
     """The answer to arguments that cannot be guarded."""
-    return message(call, str(error), "error")
+    return noted(message(call, str(error), "error"), NOTHING_RAN)
+
+
+def not_called(request: ToolCallRequest) -> ToolMessage:
+    """The answer to a call that may pause, behind another one that may."""
+    call = request.tool_call
+    text = NOT_CALLED.format(tool=call["name"])
+    made = ToolMessage(text, name=call["name"], tool_call_id=call["id"], status="error")
+    return noted(made, NOTHING_RAN)
 
 
 def message(call: ToolCall, text: str, status: Any) -> ToolMessage:

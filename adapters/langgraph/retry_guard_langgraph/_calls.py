@@ -111,16 +111,22 @@ def _turn_of(messages: list[Any]) -> str | None:
     return None
 
 
+def calls_beside(request: ToolCallRequest, messages_key: str) -> list[dict[str, Any]]:
+    """Return all calls of the message that holds a call; none where no message does."""
+    for message in reversed(messages_in(request.state, messages_key)):
+        calls: list[dict[str, Any]] = getattr(message, "tool_calls", None) or []
+        if request.tool_call["id"] in [each.get("id") for each in calls]:
+            return calls
+    return []
+
+
 def ordinal_in(contract: Contract, request: ToolCallRequest, messages_key: str) -> int:
     """Return which of the equal calls of its message a call is, where each counts."""
     if contract.twins != "count":
         return 0
     call = request.tool_call
-    for message in reversed(messages_in(request.state, messages_key)):
-        calls: list[dict[str, Any]] = getattr(message, "tool_calls", None) or []
-        ids = [each.get("id") for each in calls]
-        if call["id"] in ids:
-            before = calls[: ids.index(call["id"])]
-            equal = [each["args"] for each in before if each["name"] == call["name"]]
-            return ordinal_of(contract, call["args"], equal)
-    return 0
+    calls = calls_beside(request, messages_key)
+    ids = [each.get("id") for each in calls]
+    before = calls[: ids.index(call["id"])] if calls else []
+    equal = [each["args"] for each in before if each["name"] == call["name"]]
+    return ordinal_of(contract, call["args"], equal)

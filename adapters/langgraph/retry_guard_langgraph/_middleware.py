@@ -4,12 +4,19 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware
+from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from retry_guard import ArgumentError, Contract, Guard, Policy, Unresolved
-from retry_guard_langgraph._answers import refused, settled, settled_awaited, unresolved
+from retry_guard_langgraph._answers import (
+    not_called,
+    refused,
+    settled,
+    settled_awaited,
+    unresolved,
+)
 from retry_guard_langgraph._calls import Place, Scope, ToolCall, config_of, ordinal_in, place_of
 from retry_guard_langgraph._checks import check, hidden_keys, innermost, named
 from retry_guard_langgraph._guards import guards_of
@@ -17,6 +24,7 @@ from retry_guard_langgraph._nodes import Nodes
 from retry_guard_langgraph._pauses import Pauses
 from retry_guard_langgraph._results import End
 from retry_guard_langgraph._sends import AsyncHandler, Handler, Paused, Sends
+from retry_guard_langgraph._siblings import is_behind, rejection
 from retry_guard_ledgers import Ledger
 from retry_guard_outcomes import classify as classify_outcome
 
@@ -52,7 +60,8 @@ class GuardMiddleware(AgentMiddleware[Any, Any, Any]):
         judges what a tool's function returned or raised. `read`: default, the agent's own tools.
         `ask`, `policy`, `mode`, `secret`: as `retry_guard.Guard` takes them. `pauses_first`:
         tools that call `interrupt()` before they do anything, so that a pause of theirs means
-        that nothing ran; a pause of any other tool leaves its outcome unknown.
+        that nothing ran; a pause of any other tool leaves its outcome unknown. Of several calls
+        of these in one message, a `ToolNode` carries out the first; the others are told so.
         Raises `UsageError` for parts that do not fit together.
         """
         super().__init__()
@@ -93,6 +102,13 @@ class GuardMiddleware(AgentMiddleware[Any, Any, Any]):
             place=place, contract=contract, tool=request.tool, request=request, ordinal=ordinal
         )
 
+    def _answered(self, request: ToolCallRequest) -> ToolMessage | None:
+        """Return the answer to a call that is not to be carried out."""
+        if is_behind(request, self._pauses_first, self._key):
+            return not_called(request)
+        is_guarded = request.tool_call["name"] in self._guards.contracts
+        return rejection(request, self._key) if is_guarded else None
+
     def _sends(self, call: ToolCall) -> Sends:
         hidden = self._hidden.get(call.name)
         return Sends(call, hidden=hidden, pauses_first=call.name in self._pauses_first)
@@ -103,6 +119,8 @@ class GuardMiddleware(AgentMiddleware[Any, Any, Any]):
         Raises what `retry_guard.Guard.call` raises, what a tool raised that did not run, and what
         LangGraph pauses with.
         """
+        if answer := self._answered(request):
+            return answer
         place, call = self._seen(request)
         if call is None:
             with Guard.turn(place.scope, place.turn):
@@ -124,6 +142,8 @@ class GuardMiddleware(AgentMiddleware[Any, Any, Any]):
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: AsyncHandler) -> Any:
         """Carry out a tool call of a run that is awaited; see `wrap_tool_call`."""
+        if answer := self._answered(request):
+            return answer
         place, call = self._seen(request)
         if call is None:
             with Guard.turn(place.scope, place.turn):

@@ -10,6 +10,8 @@ from retry_guard_langgraph._probe import Ran, Shown
 
 End = Done | NotExecuted | Unknown
 MARK = "retry_guard_langgraph"
+NOTE = "retry_guard"
+"""Where a message carries what the guard has to say of it, for the application."""
 _PLAIN = frozenset({type(None), bool, int, float, str})
 
 
@@ -130,5 +132,5 @@ def marked(result: Shown, note: dict[str, object]) -> Shown:
 
 def noted(message: ToolMessage, note: dict[str, object]) -> ToolMessage:
     """Return the message with a note."""
-    more = {**message.additional_kwargs, "retry_guard": note}
+    more = {**message.additional_kwargs, NOTE: note}
     return message.model_copy(update={"additional_kwargs": more})

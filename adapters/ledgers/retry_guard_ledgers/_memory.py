@@ -86,6 +86,18 @@ class MemoryLedger:
             shelf.answered(record.turn, action.id)
             return self._put(record)
 
+    def known(self, record: Record) -> Record | None:
+        """Return what a claim would be answered with; see `Ledger.known`."""
+        action = about(record)
+        with self._lock:
+            shelf = self._shelves[action.scope, action.identity]
+            name = shelf.open or shelf.latest(record.turn)
+            if name is None:
+                return None
+            counts = self._records[action.scope, name]
+            mine = counts.state != "open" and shelf.is_of(record.turn, name)
+            return changed(counts, turn=record.turn) if mine else counts
+
     def save(self, record: Record) -> bool:
         """Store it if it may be; see `Ledger.save`."""
         check(record)

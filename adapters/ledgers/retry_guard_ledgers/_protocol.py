@@ -85,6 +85,13 @@ class Ledger(Protocol):
         """
         ...
 
+    def known(self, record: Record) -> Record | None:
+        """Return what a claim of it, after nothing, would be answered with; None: with itself.
+
+        Nothing is changed: a lease that has ended is left as it is.
+        """
+        ...
+
     def save(self, record: Record) -> bool:
         """Store it, if `may_save`; return whether it was.
 

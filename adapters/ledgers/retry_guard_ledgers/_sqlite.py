@@ -99,6 +99,10 @@ class SQLiteLedger:
             record = lengthened(record, now, self._time.now())
         return _verbs.claim(db, self._places, self._time, record, after, now)
 
+    def known(self, record: Record) -> Record | None:
+        """Return what a claim would be answered with; see `Ledger.known`."""
+        return self._sessions.run("normal", _verbs.known, self._places, record)
+
     def save(self, record: Record) -> bool:
         """Store it if it may be; see `Ledger.save`."""
         check(record)

@@ -31,12 +31,12 @@ def claim(
         if done.rowcount == 1:
             places.remember(action.scope, action.id, done.lastrowid or 0)
             return record
-    counts = _counts(db, places, record)
+    counts = known(db, places, record)
     if counts is not None and _answers(counts, after, now):
         return counts
     with transaction(db):
         follow(db, keeper)
-        counts = _counts(db, places, record)
+        counts = known(db, places, record)
         if counts is not None and _answers(counts, after, keeper.judging(now)):
             return counts
         if counts is not None and counts.state == "open":
@@ -58,8 +58,8 @@ def _answers(counts: Record, after: Record | None, now: Now) -> bool:
     return after is None or about(counts).id != about(after).id
 
 
-def _counts(db: sqlite3.Connection, places: Places, record: Record) -> Record | None:
-    """Find what answers a claim, in the order that `Ledger.claim` states."""
+def known(db: sqlite3.Connection, places: Places, record: Record) -> Record | None:
+    """Find what answers a claim, in the order that `Ledger.claim` states; see `Ledger.known`."""
     scope, identity = about(record).scope, about(record).identity
     rows = db.execute(sql.OPEN, (scope, identity)).fetchall()
     rows = rows or db.execute(sql.ENDED, (scope, identity, record.turn)).fetchall()

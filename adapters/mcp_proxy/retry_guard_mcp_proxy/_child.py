@@ -1,6 +1,5 @@
 """The server as a process of our own: started before anything slow, ended by its id."""
 
-import contextlib
 import subprocess
 import time
 from collections.abc import Sequence
@@ -11,16 +10,24 @@ from retry_guard_mcp_proxy._errors import ServerError
 _POLL = 0.01
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Patience:
-    """Seconds that a server gets: to end by itself once its input has ended, and to obey."""
+    """Seconds that a server gets: to end by itself once its input has ended, and to obey.
+
+    Whoever waits with it looks at it again and again, so that it can be lost meanwhile.
+    """
 
     ends: float = 5.0
     obeys: float = 2.0
 
+    def lose(self) -> None:
+        """Wait hardly any longer."""
+        self.ends, self.obeys = 0.3, 1.0
 
-AT_ONCE = Patience(ends=0.5, obeys=1.0)
-"""For when the proxy itself was told to end."""
+
+def little() -> Patience:
+    """Return what a server gets that has closed its output, or does not read."""
+    return Patience(ends=0.3, obeys=1.0)
 
 
 def start(command: Sequence[str]) -> subprocess.Popen[bytes]:
@@ -39,19 +46,15 @@ def end(process: subprocess.Popen[bytes], patience: Patience) -> str:
 
     Blocks until it is gone.
     """
-    for seconds, stop in ((patience.ends, process.terminate), (patience.obeys, process.kill)):
-        if _gone(process, seconds):
-            break
-        with contextlib.suppress(OSError):
-            stop()
+    began = time.monotonic()
+    while process.poll() is None and time.monotonic() < began + patience.ends:
+        time.sleep(_POLL)
+    if process.poll() is None:
+        process.terminate()
+        began = time.monotonic()
+    while process.poll() is None and time.monotonic() < began + patience.obeys:
+        time.sleep(_POLL)
+    if process.poll() is None:
+        process.kill()
     code = process.wait()
     return f"exit code {code}" if code >= 0 else f"signal {-code}"
-
-
-def _gone(process: subprocess.Popen[bytes], seconds: float) -> bool:
-    until = time.monotonic() + seconds
-    while process.poll() is None:
-        if time.monotonic() > until:
-            return False
-        time.sleep(_POLL)
-    return True

@@ -3,7 +3,8 @@
 GuardError
 └── ServerError      the server cannot be used
     ├── DownError    it does not run, so nothing was sent to it
-    └── ClosedError  the connection closed before it answered: what was sent may have run
+    ├── ClosedError  the connection closed before it answered: what was sent may have run
+    └── RefusedError it was started anew, and did not open the session that the client had
 """
 
 from retry_guard_core import GuardError
@@ -19,3 +20,7 @@ class DownError(ServerError):
 
 class ClosedError(ServerError):
     """The connection closed while a request was under way."""
+
+
+class RefusedError(ServerError):
+    """A server that was started anew did not open the session again."""

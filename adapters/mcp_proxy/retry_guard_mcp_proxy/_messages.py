@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any, TypeGuard
+from typing import Any, NoReturn, TypeGuard
 
-PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS = -32700, -32600, -32602
+PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32602, -32603
 CLOSED = -32000
 OURS = "retry-guard/"
 """How names in `_meta` begin that only the guard may give."""
@@ -21,14 +21,34 @@ class UnreadableError(ValueError):
 def read(line: bytes) -> Any:
     """Return what a line holds. Raises `UnreadableError`."""
     try:
-        return json.loads(line)
+        return json.loads(line.decode(), parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise UnreadableError(str(error)) from None
 
 
+def _refuse(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no JSON")
+
+
+def is_object(value: object) -> TypeGuard[Message]:
+    """Whether it is a JSON object."""
+    return isinstance(value, dict)
+
+
+def is_list(value: object) -> TypeGuard[list[Any]]:
+    """Whether it is a JSON array."""
+    return isinstance(value, list)
+
+
+def object_in(holder: Mapping[str, Any], name: str) -> Message:
+    """Return a member that is an object; empty where there is none."""
+    value = holder.get(name)
+    return value if is_object(value) else {}
+
+
 def is_message(value: object) -> TypeGuard[Message]:
     """Whether it is a request, a notification or a response."""
-    if not isinstance(value, dict) or "jsonrpc" not in value:
+    if not is_object(value) or "jsonrpc" not in value:
         return False
     return "method" in value or "result" in value or "error" in value
 
@@ -52,14 +72,12 @@ def name_of(given: object) -> Name | None:
 
 def params_of(message: Mapping[str, Any]) -> Message:
     """Return the parameters; empty where there are none that have names."""
-    params = message.get("params")
-    return params if isinstance(params, dict) else {}
+    return object_in(message, "params")
 
 
 def meta_of(holder: Mapping[str, Any]) -> Message:
     """Return `_meta` of parameters or of a result; empty where there is none."""
-    meta = holder.get("_meta")
-    return meta if isinstance(meta, dict) else {}
+    return object_in(holder, "_meta")
 
 
 def encoded(message: Mapping[str, Any] | list[Message]) -> bytes:
@@ -85,7 +103,7 @@ def failure(given: object, code: int, message: str) -> Message:
 def without_ours(message: Message) -> Message | None:
     """Return a response without what only the guard may say; None: it says nothing of that."""
     found = message.get("result")
-    if not isinstance(found, dict) or not any(map(_is_ours, meta_of(found))):
+    if not is_object(found) or not any(map(_is_ours, meta_of(found))):
         return None
     rest = {name: value for name, value in meta_of(found).items() if not _is_ours(name)}
     kept = {name: value for name, value in found.items() if name != "_meta"}

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from retry_guard_mcp_proxy._messages import Message, Name, meta_of, name_of, params_of
+from retry_guard_mcp_proxy._messages import Message, Name, is_object, meta_of, name_of, params_of
 
 PROTOCOL = "io.modelcontextprotocol/"
 """How the names of `_meta` begin that say on each request what `initialize` said once."""
@@ -37,6 +37,7 @@ class Session:
             case "initialize":
                 name = name_of(message.get("id"))
                 self._asked = None if name is None else (name, params)
+                self.opening = self.opened = None
                 self._know(params.get("clientInfo"), params.get("capabilities"))
             case "notifications/initialized":
                 self.opened = line
@@ -49,14 +50,14 @@ class Session:
                 pass
 
     def _know(self, client: Any, abilities: Any) -> None:
-        self.client = client if isinstance(client, dict) else {}
-        self.abilities = abilities if isinstance(abilities, dict) else {}
+        self.client = client if is_object(client) else {}
+        self.abilities = abilities if is_object(abilities) else {}
 
     def answered(self, response: Message) -> None:
         """Note that the server has answered: with `initialize`, there is a session."""
         if self._asked is not None and name_of(response.get("id")) == self._asked[0]:
             if "result" in response:
-                self.opening = self._asked[1]
+                self.opening, self._stated = self._asked[1], {}
             self._asked = None
 
     @property

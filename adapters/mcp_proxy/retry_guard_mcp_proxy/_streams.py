@@ -88,7 +88,7 @@ class _Flow(asyncio.BaseProtocol):
     def resume_writing(self) -> None:
         self.empty.set()
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - as it is called
         self.lost = True
         self.empty.set()
 

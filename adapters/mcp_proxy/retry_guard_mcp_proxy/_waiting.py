@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+from collections.abc import Generator
+from contextlib import contextmanager
 
 from retry_guard_mcp_proxy._messages import Message
 
@@ -11,33 +13,42 @@ class Waiting:
 
     def __init__(self) -> None:
         """Wait for nothing yet."""
-        self._mark, self._count = f"retry-guard-{os.urandom(8).hex()}", 0
-        self._futures: dict[object, asyncio.Future[Message]] = {}
+        self._mark, self._count = f"retry-guard-{os.urandom(8).hex()}-", 0
+        self._futures: dict[object, tuple[int, asyncio.Future[Message]]] = {}
 
-    def new(self) -> tuple[str, asyncio.Future[Message]]:
-        """Return an id that was never used, and the future of its answer."""
+    def new_id(self) -> str:
+        """Return an id that was never used."""
         self._count += 1
-        given = f"{self._mark}-{self._count}"
-        self._futures[given] = future = asyncio.get_running_loop().create_future()
-        return given, future
+        return f"{self._mark}{self._count}"
 
-    def drop(self, given: str) -> None:
-        """Wait no more."""
-        self._futures.pop(given, None)
+    def is_own(self, given: object) -> bool:
+        """Whether it is such an id."""
+        return isinstance(given, str) and given.startswith(self._mark)
+
+    @contextmanager
+    def answer_to(self, given: str, life: int = 0) -> Generator[asyncio.Future[Message]]:
+        """Give the future of an answer of that life, and wait for it no longer than this lasts."""
+        future: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        self._futures[given] = life, future
+        try:
+            yield future
+        finally:
+            self._futures.pop(given, None)
+            # What nobody asked for any more is no error of anybody.
+            future.cancel()
 
     def settle(self, message: Message) -> bool:
         """Give an answer to whoever waits for it; return whether the id is one of ours."""
         given = message.get("id")
-        if not isinstance(given, str) or not given.startswith(self._mark):
+        if not self.is_own(given):
             return False
-        future = self._futures.pop(given, None)
+        _, future = self._futures.get(given, (0, None))
         if future is not None and not future.done():
             future.set_result(message)
         return True
 
-    def fail(self, error: Exception) -> None:
-        """Let everybody know that no answer will come."""
-        futures, self._futures = self._futures, {}
-        for future in futures.values():
-            if not future.done():
+    def fail(self, error: Exception, life: int = 0) -> None:
+        """Let everybody know that no answer of that life will come."""
+        for asked, future in self._futures.values():
+            if asked == life and not future.done():
                 future.set_exception(error)

@@ -1,1 +1,17 @@
-"""The retry guard in a loop over OpenAI's Chat Completions or Responses."""
+"""The retry guard in function-calling loops of the OpenAI SDK: Chat Completions and Responses."""
+
+from retry_guard import sent_headers
+from retry_guard_functions import FunctionTool, ToolAnswer, Toolbox
+from retry_guard_openai._loops import run_tools, stream_tools
+from retry_guard_openai._runs import Called, Run
+
+__all__ = [
+    "Called",
+    "FunctionTool",
+    "Run",
+    "ToolAnswer",
+    "Toolbox",
+    "run_tools",
+    "sent_headers",
+    "stream_tools",
+]

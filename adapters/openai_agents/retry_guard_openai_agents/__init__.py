@@ -1,1 +1,8 @@
-"""The retry guard in the OpenAI Agents SDK."""
+"""The retry guard in the OpenAI Agents SDK: around function tools and MCP servers."""
+
+from retry_guard import sent_headers
+from retry_guard_openai_agents._guard import AgentGuard
+from retry_guard_openai_agents._notes import unresolved_in
+from retry_guard_openai_agents._places import Scope, Turn
+
+__all__ = ["AgentGuard", "Scope", "Turn", "sent_headers", "unresolved_in"]

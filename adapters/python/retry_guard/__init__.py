@@ -8,7 +8,7 @@ from retry_guard._observe import Observation
 from retry_guard._ordinals import ordinal_of
 from retry_guard._pair import GuardPair
 from retry_guard._policy import Policy
-from retry_guard._questions import Question, question_of, settle
+from retry_guard._questions import Question, question_of, question_put, settle
 from retry_guard._sent import sending, sent_headers
 from retry_guard._tool import turn_here
 from retry_guard_contracts import ArgumentError, Contract, ContractError, load_contracts
@@ -41,6 +41,7 @@ __all__ = [
     "load_contracts",
     "ordinal_of",
     "question_of",
+    "question_put",
     "sending",
     "sent_headers",
     "settle",

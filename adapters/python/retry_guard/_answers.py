@@ -33,7 +33,7 @@ class Unresolved:
     """The guard stops here, and a person has to go on or time has to pass.
 
     `action`: the id of the record. `reason`: the row of the decision table that stopped it, or
-    `still_running`, `abandoned`, `differs`, `repeat_escalate`, `key_conflict`,
+    `still_running`, `abandoned`, `rejected`, `differs`, `repeat_escalate`, `key_conflict`,
     `contract_changed`, `ledger_unavailable`. `not_before`: seconds since the epoch at which an
     equal call can learn more; None where time alone tells nothing. `text`: one sentence for the
     model and the user. `tool`: the tool that was called. `missing`: of a batch of which something

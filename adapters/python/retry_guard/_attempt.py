@@ -63,7 +63,7 @@ def recorded(call: Call, record: Record, site: Site) -> dict[str, Any]:
     if own == stored:
         return dict(call.arguments)
     arguments: dict[str, Any] = decode(stored)
-    if not call.contract.secret:
+    if not call.contract.sealed:
         return arguments
     opened = unseal(call.contract, arguments, call.arguments, site.secret)
     if opened is None:
@@ -147,7 +147,7 @@ def _named(call: Call, error: Any) -> bytes | None:
     """An error's stored form: its kind and, where no secret could stand in it, its text."""
     kind = type(error).__name__
     try:
-        text = kind if call.contract.secret else f"{kind}: {error}"[:500]
+        text = kind if call.contract.sealed else f"{kind}: {error}"[:500]
     except Exception:  # noqa: BLE001 - somebody's __str__ may do anything
         text = kind
     return encode_result(text) or encode_result(kind)

@@ -10,19 +10,22 @@ from retry_guard._answers import Unresolved, UsageError
 from retry_guard._call import Call, Classify, Mode, Request, begin
 from retry_guard._checks import check_contract, check_request, listed, readable
 from retry_guard._clock import Clock
+from retry_guard._confirm import confirmed
 from retry_guard._driver import Driver
 from retry_guard._hands import Hands
 from retry_guard._logs import log_failure
 from retry_guard._observe import Direct, Observation, observe
 from retry_guard._own_key import Conflict, named
 from retry_guard._policy import Policy
+from retry_guard._preview import preview, previews
 from retry_guard._reads import read as read_through
+from retry_guard._reject import reject
 from retry_guard._site import site_of
 from retry_guard._strays import Strays
 from retry_guard._texts import explain
 from retry_guard._tool import turn
 from retry_guard_contracts import Contract
-from retry_guard_core import Record
+from retry_guard_core import Record, decide
 from retry_guard_ledgers import Ledger, about
 from retry_guard_outcomes import Done, NotExecuted
 
@@ -66,6 +69,7 @@ class BaseGuard:
             raise UsageError(msg)
         self.ledger, self.mode, self.classify = ledger, mode, classify
         self.contracts: dict[str, Contract] = {}
+        self._previewed: dict[str, Contract] = {}
         self.observations: deque[Observation] = deque(maxlen=1000)
         self._site = site_of(
             ledger,
@@ -84,7 +88,7 @@ class BaseGuard:
     turn = staticmethod(turn)
 
     def add(self, contract: Contract) -> None:
-        """Guard one more tool. Adding an equal contract again does nothing."""
+        """Guard one more tool, and the one that previews it. An equal contract changes nothing."""
         check_contract(contract)
         if contract.read_back is not None and self._site.read is None:
             msg = f"the contract of {contract.tool} declares a read-back: give the guard read="
@@ -93,6 +97,9 @@ class BaseGuard:
         if known is not contract and known != contract:
             msg = f"{contract.tool} has two different contracts: keep one"
             raise UsageError(msg)
+        if contract.confirm is not None and contract.confirm.preview is not None:
+            self.add(contract.previewing)
+            self._previewed[contract.confirm.preview] = contract
 
     async def carry(self, hands: Hands, request: Request) -> Outcome:
         """Carry out one call, as the mode says."""
@@ -104,27 +111,48 @@ class BaseGuard:
         hands.refuse(request.tool, request.send)
         if contract.effect == "read":
             return await read_through(contract, site, hands, request)
-        begun = begin(contract, request, site)
-        if not self._strays.settled(request.scope, request.tool):
-            stray: Record | None = await hands.ledger(self._strays.met, contract, begun.draft)
-            if hands.cancelled is not None:
-                raise hands.cancelled
-            if stray is not None:
-                answer = Unresolved(about(stray).id, "contract_changed", tool=request.tool)
-                return replace(answer, text=explain(answer))
+        begun, rule = begin(contract, request, site), contract.confirm
+        stray = await self._stray(hands, begun)
+        if stray is not None:
+            answer = Unresolved(about(stray).id, "contract_changed", tool=contract.tool)
+            return replace(answer, text=explain(answer))
+        if rule is not None and previews(contract, request):
+            return await preview(begun, rule, site, hands)
         call = await named(begun, site, hands)
         if hands.cancelled is not None:
             raise hands.cancelled
         if isinstance(call, Conflict):
             answer = Unresolved(about(call.record).id, "key_conflict", tool=request.tool)
             return replace(answer, text=explain(answer, call.fields))
+        if rule is not None:
+            return await confirmed(call, rule, site, hands)
         return await Driver(call, site, hands).run()
+
+    async def turn_down(self, hands: Hands, request: Request) -> bool:
+        """Give an action up before it is sent; return whether that was in time."""
+        if self.mode != "guard":
+            return False
+        contract, request = self._checked(request)
+        if contract.effect == "read":
+            raise UsageError(f"{request.tool} is a read, so there is nothing to reject")
+        begun = begin(contract, request, self._site)
+        known = await self._stray(hands, begun)
+        return known is None and await reject(begun, self._site, hands)
+
+    async def _stray(self, hands: Hands, begun: Call) -> Record | None:
+        """The open record that would have met this call, had it the name that it has today."""
+        if self._strays.settled(about(begun.draft).scope, begun.contract.tool):
+            return None
+        stray: Record | None = await hands.ledger(self._strays.met, begun.contract, begun.draft)
+        if hands.cancelled is not None:
+            raise hands.cancelled
+        return stray
 
     async def _observed(self, hands: Hands, request: Request) -> Done:
         """Let the call pass; nothing that an observer does may change what the caller sees."""
         direct = Direct(request, hands)
         try:
-            note = await observe(request, self._begun, self._site, hands, direct)
+            note = await observe(request, self.begun, self._site, hands, direct)
         except Exception as error:  # noqa: BLE001 - an observer that fails must not stop the call
             contract = self.contracts.get(request.tool)
             log_failure(contract, f"a call of {request.tool} was not observed", error)
@@ -133,9 +161,19 @@ class BaseGuard:
             _log.info("observed %s: would %s %s", note.tool, note.would, note.reason)
         return await direct.done()
 
-    def _begun(self, request: Request) -> Call | None:
+    def begun(self, request: Request) -> Call | None:
+        """Name a call's action, without a claim; None for a read."""
         contract, request = self._checked(request)
-        return None if contract.effect == "read" else begin(contract, request, self._site)
+        passes = contract.effect == "read" or previews(contract, request)
+        return None if passes else begin(contract, request, self._site)
+
+    def stopped_by(self, call: Call, record: Record) -> str | None:
+        """Return the row at which an open record waits for a person who was asked; else None."""
+        now = self._site.clock.now()
+        waits = record.asked_at is not None and record.answer is None
+        if not waits or record.lease > now.latest:
+            return None
+        return decide(call.contract.terms, record, now, self._site.policy).row
 
     def _checked(self, request: Request) -> tuple[Contract, Request]:
         """The contract, and the call with arguments that can be read."""
@@ -147,4 +185,5 @@ class BaseGuard:
             raise UsageError(msg)
         given = readable(tool, request.arguments)
         whole = given is request.arguments
-        return self.contracts[tool], request if whole else replace(request, arguments=given)
+        contract = self._previewed.get(tool, self.contracts[tool])
+        return contract, request if whole else replace(request, arguments=given)

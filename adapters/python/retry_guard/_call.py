@@ -158,7 +158,7 @@ def stored_arguments(contract: Contract, arguments: dict[str, Any], secret: byte
 
     Raises `ArgumentError` for what has no stored form, and for a key that is not text.
     """
-    sealed = seal(contract, arguments, secret) if contract.secret else arguments
+    sealed = seal(contract, arguments, secret) if contract.sealed else arguments
     if contract.key is not None and caller_key(contract, sealed) is not None:
         sealed, _ = place_key(contract, sealed, "")
     return encode_arguments(sealed)

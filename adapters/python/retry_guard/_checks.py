@@ -11,7 +11,7 @@ from retry_guard._functions import called
 from retry_guard._policy import Policy
 from retry_guard_contracts import ArgumentError, Contract
 
-VERBS = ("now", "claim", "save", "deliver", "renew", "get", "list", "find", "newer")
+VERBS = ("now", "claim", "known", "save", "deliver", "renew", "get", "list", "find", "newer")
 
 LONGEST_NUMBER = 999
 """Bits of a call id: far below what Python refuses to write out."""

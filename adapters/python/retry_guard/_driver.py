@@ -8,7 +8,7 @@ from retry_guard._attempt import NOTHING, Attempt
 from retry_guard._batches import missing_in, rest_of, whole_of
 from retry_guard._perform import Performer
 from retry_guard._texts import explain
-from retry_guard._words import done, kept, unresolved
+from retry_guard._words import done, heard, kept, unresolved
 from retry_guard_contracts import encode_result
 from retry_guard_core import End, Record, Reply, guarded
 from retry_guard_ledgers import LedgerError, about, changed
@@ -16,9 +16,10 @@ from retry_guard_outcomes import Done, NotExecuted
 
 
 class Driver(Performer):
-    """One guarded call on its way. Used once."""
+    """One guarded call on its way. Used once. `notes`: further warnings that go with a result."""
 
     rest: Unresolved | None = None
+    notes: tuple[str, ...] = ()
 
     async def run(self) -> Done | NotExecuted | Unresolved:
         """Step the core until the call has its answer.
@@ -93,7 +94,8 @@ class Driver(Performer):
 
     async def _done(self, end: End) -> Done:
         """Note that the caller has the result, and take that back if the call was stopped."""
-        action, deliver, notes = about(self.record), self.site.ledger.deliver, [end.note]
+        action, deliver = about(self.record), self.site.ledger.deliver
+        notes = [*self.notes, heard(end.note, self.after)]
         noted = action.scope, action.id, self.call.turn
         try:
             await self.hands.ledger(deliver, *noted)

@@ -7,6 +7,7 @@ from typing import Any, ParamSpec, TypeVar
 from retry_guard._base import BaseGuard, Outcome
 from retry_guard._call import Request, Send
 from retry_guard._hands import AsyncHands, SyncHands, run_sync
+from retry_guard._reject import rejection
 from retry_guard._tool import Signature, current_turn, refuse_count
 from retry_guard_contracts import Contract
 
@@ -59,6 +60,26 @@ class Guard(BaseGuard):
         )
         outcome: Outcome = run_sync(self.carry(SyncHands(), request))
         return outcome
+
+    def reject(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        *,
+        scope: str,
+        turn: str | None = None,
+        call_id: str | int | None = None,
+        ordinal: int = 0,
+    ) -> bool:
+        """Say that the user does not want this action; it is then refused for the whole turn.
+
+        Return whether that was in time: nothing of it was sent. False: it was sent before (call
+        it to learn what came of that), or the guard is in the mode `observe` or `off`. `tool`:
+        the write, or the one that previews it. Raises as `call` does.
+        """
+        request = rejection(tool, arguments, scope, turn, call_id, ordinal)
+        in_time: bool = run_sync(self.turn_down(SyncHands(), request))
+        return in_time
 
     def tool(self, contract: Contract) -> Callable[[Callable[P, R]], Callable[P, R]]:
         """Guard a plain function: `@guard.tool(Contract(tool="charge", ...))`.
@@ -120,6 +141,20 @@ class AsyncGuard(BaseGuard):
             ordinal=ordinal,
         )
         return await self.carry(AsyncHands(threads=self.ledger.durable), request)
+
+    async def reject(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        *,
+        scope: str,
+        turn: str | None = None,
+        call_id: str | int | None = None,
+        ordinal: int = 0,
+    ) -> bool:
+        """Say that the user does not want this action; see `Guard.reject`."""
+        request = rejection(tool, arguments, scope, turn, call_id, ordinal)
+        return await self.turn_down(AsyncHands(threads=self.ledger.durable), request)
 
     def tool(
         self, contract: Contract

@@ -13,7 +13,7 @@ def log_failure(contract: Contract | None, what: str, error: BaseException) -> N
     Where it has secret fields, or there is no contract, with the error's class name only, since
     its text may hold what it was given.
     """
-    if contract is None or contract.secret:
+    if contract is None or contract.sealed:
         _log.warning("%s: %s", what, type(error).__name__)
     else:
         _log.warning("%s", what, exc_info=error)

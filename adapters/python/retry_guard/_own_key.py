@@ -32,7 +32,7 @@ def with_own_key(call: Call, site: Site) -> Call | Conflict:
     if holder is None:
         return _keeping(call, key, call.draft.turn, site)
     if _same(holder, call.draft):
-        return _keeping(call, key, _turn_of(holder, key, call, site), site)
+        return _keeping(call, key, turn_of(holder, f"key {key}", call, site), site)
     if holder.state == "open":
         return Conflict(holder, differing_from(holder, call, site))
     return replace(call, draft=call.stamped(call.draft, site.clock.now(), site))
@@ -74,10 +74,12 @@ def _same(holder: Record, draft: Record) -> bool:
     return (holder.tool, theirs, holder.content) == (draft.tool, ours, draft.content)
 
 
-def _turn_of(holder: Record, key: str, call: Call, site: Site) -> str | None:
-    """The turn in which the holder answers; one of its own where it was done outside of turns."""
+def turn_of(holder: Record, name: str, call: Call, site: Site) -> str | None:
+    """Return the turn in which the holder answers.
+
+    Where it was done outside of turns that is one of its own, with this name.
+    """
     if holder.turn is not None or holder.state != "done" or not holder.delivered:
         return holder.turn or call.turn
-    turn = f"key {key}"
-    site.ledger.deliver(about(holder).scope, about(holder).id, turn)
-    return turn
+    site.ledger.deliver(about(holder).scope, about(holder).id, name)
+    return name

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from typing import Any, assert_never
 
-from retry_guard._attempt import NOTHING, STOPPED, judged, outgoing
+from retry_guard._attempt import NOTHING, STOPPED, Attempt, judged, outgoing
 from retry_guard._call import Call, Site
 from retry_guard._clock import TICK
 from retry_guard._hands import AwaitedError, Hands
@@ -21,6 +21,7 @@ class Performer(ABC):
         self.record, self.last, self.sent, self.claimed = call.draft, NOTHING, False, False
         self.told = Now(call.draft.sends[0], call.draft.claimed)
         self.stale, self.overtaken = False, False
+        self.after: Record | None = None
 
     async def perform(self, step: Step) -> Reply:
         """Carry out one step. Raises what stopped the call, unless it only has to be recorded."""
@@ -69,7 +70,7 @@ class Performer(ABC):
         return self.site.clock.now()
 
     async def _claim(self, draft: Record, after: Record | None) -> Reply:
-        now = self.site.clock.now()
+        now, self.after = self.site.clock.now(), after
         if self.claimed:
             draft = self.call.stamped(draft, now, self.site)
         self.claimed = True
@@ -133,10 +134,14 @@ class Performer(ABC):
             raise
         except Exception as error:  # noqa: BLE001 - every exception is a fact to be judged
             result = error
-        self.last = judged(self.call, record, self.site, result)
+        self.last = self.judged(record, result)
         if self.last.effect_id is not None:
             record = changed(record, about=changed(about(record), effect_id=self.last.effect_id))
         return self.reply(record, end=self.last.end)
+
+    def judged(self, record: Record, result: Any) -> Attempt:
+        """What came of a send."""
+        return judged(self.call, record, self.site, result)
 
     def _packed(self, record: Record) -> tuple[dict[str, Any], dict[str, str]] | None:
         """What goes out; None: nothing may.

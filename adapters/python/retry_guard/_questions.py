@@ -5,10 +5,14 @@ comes twice, late, in another order or to another call settles nothing but what 
 """
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from retry_guard._answers import Answer, Unresolved, UsageError, What
+from retry_guard._base import BaseGuard
+from retry_guard._call import Request
+from retry_guard._texts import explain
 from retry_guard_contracts import decode, encode_result
 from retry_guard_core import Record
 from retry_guard_ledgers import Ledger, about
@@ -51,6 +55,31 @@ def question_of(ledger: Ledger, scope: str, outcome: Unresolved) -> Question | N
         arguments=decode(about(record).arguments),
         answers=answers,
     )
+
+
+def question_put(
+    guard: BaseGuard, tool: str, arguments: Mapping[str, Any], *, scope: str, ordinal: int = 0
+) -> Question | None:
+    """Return the question that `ask` has put about an equal call, and nobody has answered yet.
+
+    For harnesses that can pause only before a call. Nothing is claimed, recorded or sent.
+    Raises `UsageError`, `ArgumentError` and `LedgerError` as a call would.
+    """
+    request = Request(
+        tool=tool, arguments=arguments, send=_nothing, scope=scope, turn=None, ordinal=ordinal
+    )
+    call = guard.begun(request)
+    for record in () if call is None else guard.ledger.list(scope, "open"):
+        if call is not None and about(record).identity == about(call.draft).identity:
+            reason = guard.stopped_by(call, record)
+            outcome = Unresolved(about(record).id, reason or "", tool=record.tool)
+            outcome = replace(outcome, text=explain(outcome))
+            return None if reason is None else question_of(guard.ledger, scope, outcome)
+    return None
+
+
+def _nothing(*_: object) -> None:
+    """Send nothing."""
 
 
 def settle(ledger: Ledger, scope: str, question: str, answer: Answer) -> bool:

@@ -40,6 +40,8 @@ _WHOLE = {
     "goes to the next equal call. " + _LATER,
     "abandoned": "`{tool}` was given up by an operator (action {action}) without a known outcome. "
     + _STOP,
+    "rejected": "The user said no to this `{tool}` (action {action}), and nothing of it was sent. "
+    + _STOP,
     "differs": "`{tool}` was already done (action {action}) with other values in: {fields}. This "
     "call was not sent. Tell the user; a change of what was done is another action.",
     "repeat_escalate": "An equal `{tool}` was done shortly before (action {action}), and repeating "
@@ -64,7 +66,21 @@ _WARNINGS = {
     "key_replaced": "The given key was not sent: it belongs to another action, or to a send that "
     "ended, so another key went out.",
     "result_not_stored": "It happened, but its result could not be kept.",
+    "no_preview": "This is the result of the action itself, which was already done; no preview was "
+    "asked for. Tell the user.",
+    "open_token": "It is not known whether the action of this token took effect; a call with it "
+    "carries that action on, and begins no other.",
 }
+_REFUSALS = {
+    "no_token": "a token is needed here; nothing was sent. Call {ask}, which gives one",
+    "unknown_token": "no preview that is known here gave this token; nothing was sent. Call {ask}, "
+    "which gives one",
+    "other_token": "this token was given for other values in: {fields}; nothing was sent. Call "
+    "{ask} with the values that are meant",
+    "old_token": "this token was given before `{tool}` was last done or given up; nothing was "
+    "sent. What the user wants now begins with {ask}",
+}
+"""What is wrong with a token."""
 
 
 def explain(
@@ -83,8 +99,18 @@ def explain(
         action=outcome.action,
         missing=len(outcome.missing),
         why=_WHY.get(outcome.reason, outcome.reason),
-        fields=", ".join(dict.fromkeys(map(_plain, fields))) or _SOME,
+        fields=_names_of(fields),
     )
+
+
+def refuse(why: str, tool: str, *, param: str, ask: str, fields: tuple[str, ...]) -> str:
+    """Return the line that refuses a token. `param`: its argument. `ask`: what gives a token."""
+    line = f"arguments.{param}: {_REFUSALS[why]}."
+    return line.format(tool=tool, ask=ask, fields=_names_of(fields))
+
+
+def _names_of(fields: tuple[str, ...]) -> str:
+    return ", ".join(dict.fromkeys(map(_plain, fields))) or _SOME
 
 
 def _plain(field: str) -> str:

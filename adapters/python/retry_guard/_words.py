@@ -14,10 +14,20 @@ from retry_guard_ledgers import about
 from retry_guard_outcomes import Done
 
 
+def heard(note: str, after: Record | None) -> str:
+    """Return the note of a call, unless it says that the outcome of what was never sent is open.
+
+    `after`: the record that ended before this call.
+    """
+    never = after is not None and not after.sends
+    return "" if never and note == "abandoned" else note
+
+
 def unresolved(call: Call, record: Record, site: Site, end: End) -> Unresolved:
     """The answer to a call that stops here."""
     missing, tool = missing_in(call, record), call.contract.tool
-    answer = Unresolved(about(record).id, end.note, end.not_before, tool=tool, missing=missing)
+    reason = end.note if record.sends or end.note != "abandoned" else "rejected"
+    answer = Unresolved(about(record).id, reason, end.not_before, tool=tool, missing=missing)
     try:
         fields = differing_from(record, call, site)
     except ArgumentError:

@@ -1,0 +1,96 @@
+"""`retry-guard mcp`: the guard on the pipe between an MCP client and an MCP server."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from retry_guard_console._shared import WELL, add_ledger_option, refuse
+
+if TYPE_CHECKING:
+    from retry_guard_console._shared import Subparsers
+
+_EPILOG = """\
+example:
+  retry-guard mcp --contracts contracts.yaml -- npx -y @modelcontextprotocol/server-memory
+
+as an MCP server in a harness's configuration:
+  {"mcpServers": {"memory": {"command": "retry-guard", "args": ["mcp",
+    "--contracts", "contracts.yaml", "--",
+    "npx", "-y", "@modelcontextprotocol/server-memory"]}}}
+
+Calls of tools whose contract says that they write are guarded; all else passes unchanged.
+Standard output has the protocol alone.
+
+exit codes:
+  0  the client went away
+  2  bad input, or a server that cannot be started
+"""
+
+
+def add(subparsers: "Subparsers") -> None:
+    """Add the command and its options."""
+    parser = subparsers.add_parser(
+        "mcp",
+        help="guard the tools of an MCP server, between it and any client",
+        description="Start an MCP server, and stand between it and an MCP client, which speaks "
+        "over standard input and output. A server that ends is started again.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--contracts", type=Path, metavar="FILE", help="the contracts of its tools")
+    add_ledger_option(parser)
+    parser.add_argument(
+        "--scope",
+        metavar="NAME",
+        help="the account that its tools act for (default: the user of this system, and the "
+        "server's command)",
+    )
+    parser.add_argument(
+        "--server",
+        metavar="NAME",
+        help="take only the contracts of this server, and those that name none",
+    )
+    parser.add_argument(
+        "--show-key",
+        action="store_true",
+        help="let the client see the parameters that carry keys (default: they are hidden)",
+    )
+    parser.add_argument(
+        "command", nargs=argparse.REMAINDER, metavar="-- CMD…", help="how to start the server"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Relay until the client goes away; return the exit code."""
+    command = given.command[1:] if given.command[:1] == ["--"] else given.command
+    if not command:
+        return refuse("mcp", "say how to start the server: retry-guard mcp -- CMD…")
+    if given.scope is not None and not given.scope.strip():
+        return refuse("mcp", "--scope is empty: name the account that the tools act for")
+    if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - closed at start
+        return refuse("mcp", "standard input is closed: let an MCP client start it")
+    from retry_guard_mcp_proxy import Settings, serve
+
+    settings = Settings(
+        command=tuple(command),
+        contracts=given.contracts,
+        ledger=given.ledger,
+        scope=given.scope,
+        server=given.server,
+        show_key=given.show_key,
+    )
+    serve(settings, *_standard())
+    return WELL
+
+
+def _standard() -> tuple[int, int]:
+    """Return both streams; what is read from now on is nothing, what is printed is an error's."""
+    incoming, outgoing = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return incoming, outgoing

@@ -1,0 +1,85 @@
+"""How the guard's answer is put into MCP's words: a result of the tool, or an error of it."""
+
+import json
+from typing import Any, assert_never
+
+from retry_guard import Done, GuardError, NotExecuted, NotExecutedError, Outcome, Unresolved
+from retry_guard_mcp_proxy._judging import Answer
+from retry_guard_mcp_proxy._messages import Message, is_list, is_object, meta_of
+
+MARK = "retry-guard/outcome"
+"""The name in `_meta` of a result under which the guard says what only a client should see."""
+
+
+def answer_of(outcome: Outcome, own: Answer | None, *, structured: bool) -> Message:
+    """Return what an answer to the client holds: `result` or `error`.
+
+    `own`: what this call's last send was answered with. `structured`: the tool declares an
+    output schema, so that clients look for structured content in its results.
+    """
+    match outcome:
+        case Done(value, replayed, warning):
+            if own is not None and value is own.result:
+                result = value
+            else:
+                result = _shown(value, warning, structured=structured)
+            note = {"replayed": replayed, "warning": warning}
+            return {"result": _noted(result, note) if replayed or warning else result}
+        case NotExecuted(error):
+            if error is own and own is not None:
+                return {n: own.response[n] for n in ("result", "error") if n in own.response}
+            return {"result": failed(str(NotExecutedError(outcome)))}
+        case Unresolved():
+            return {"result": _noted(failed(outcome.text), _known(outcome))}
+        case _:
+            assert_never(outcome)
+
+
+def _known(outcome: Unresolved) -> Message:
+    return {
+        "action": outcome.action,
+        "reason": outcome.reason,
+        "not_before": outcome.not_before,
+    }
+
+
+def refused(error: GuardError) -> Message:
+    """Return the answer to a call that could not be guarded, so that nothing was sent."""
+    return {"result": failed(str(error))}
+
+
+def failed(text: str) -> Message:
+    """Return a result that says that the call failed: no output schema is held against it."""
+    return {"content": [_text(text)], "isError": True}
+
+
+def complete(answer: Message) -> Message:
+    """Return the answer as the generation without sessions (2026-07-28) wants it."""
+    result = answer.get("result")
+    if not is_object(result) or "resultType" in result:
+        return answer
+    return {**answer, "result": {**result, "resultType": "complete"}}
+
+
+def _shown(value: Any, warning: str | None, *, structured: bool) -> Any:
+    """The recorded result; or, of what a read showed or a person said, a result that holds it."""
+    if is_object(value) and is_list(value.get("content")):
+        return value
+    if value is None:
+        text = warning or "null"
+    else:
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if structured and is_object(value):
+        return {"content": [_text(text)], "structuredContent": value, "isError": False}
+    # Without structured content a client would refuse it as a result, and lose what it says.
+    return {"content": [_text(text)], "isError": structured}
+
+
+def _noted(result: Any, note: Message) -> Any:
+    if not is_object(result):
+        return result
+    return {**result, "_meta": {**meta_of(result), MARK: note}}
+
+
+def _text(text: str) -> Message:
+    return {"type": "text", "text": text}

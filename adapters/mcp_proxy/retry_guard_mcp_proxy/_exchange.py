@@ -1,0 +1,129 @@
+"""One guarded call on its way: who waits for it, what is sent for it, what came back."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from retry_guard_mcp_proxy._answers import complete
+from retry_guard_mcp_proxy._client import Client
+from retry_guard_mcp_proxy._judging import Answer, NotGivenError
+from retry_guard_mcp_proxy._messages import (
+    Message,
+    Name,
+    encoded,
+    meta_of,
+    object_in,
+    params_of,
+    without_ours,
+)
+from retry_guard_mcp_proxy._session import is_stateless
+from retry_guard_mcp_proxy._upstream import Upstream
+
+INPUT = "input_required"
+"""The type of a result that is none yet: the server wants input first."""
+PAUSE = 600.0
+"""Seconds in which a client has to go on with a call for which the server wants input."""
+
+
+@dataclass(slots=True, eq=False)
+class Asker:
+    """A request of the client that waits for its answer."""
+
+    request: Message
+    name: Name
+    cancelled: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ends:
+    """What is at both ends of a call. `over`: an asker got its answer, or nobody wants it."""
+
+    client: Client
+    upstream: Upstream
+    over: Callable[[Asker], None]
+
+
+class Exchange:
+    """A call of a guarded tool.
+
+    `asker`: the request that is to be answered; None: nobody waits any more. `sent`: a request to
+    the server has been made. `last`: the server's last answer. `sends`: the ids of requests under
+    way. `paused`: the server wants input, and the client has not given it yet.
+    """
+
+    def __init__(self, asker: Asker, arguments: Message, ends: Ends) -> None:
+        """Send nothing yet."""
+        self.asker: Asker | None = asker
+        self.tool: str = params_of(asker.request)["name"]
+        self.arguments, self._ends = arguments, ends
+        self.sent, self.last, self.sends = False, Answer({}), set[str]()
+        self.task: asyncio.Task[None] | None = None
+        self._request = asker.request
+        self._next: asyncio.Future[Asker] | None = None
+
+    @property
+    def paused(self) -> bool:
+        """Whether the server wants input that the client has not given yet."""
+        return self._next is not None and not self._next.done()
+
+    def go_on(self, asker: Asker) -> None:
+        """Take the request that gives the input."""
+        self.asker, self._request = asker, asker.request
+        if self._next is not None:
+            self._next.set_result(asker)
+
+    def give_up(self) -> None:
+        """Take it that the input is not given."""
+        if self._next is not None and not self._next.done():
+            self._next.set_exception(NotGivenError("the input that it needs was not given"))
+
+    async def tell(self, answer: Message) -> bool:
+        """Answer whoever waits; return whether the client took it, and had not cancelled."""
+        asker, self.asker = self.asker, None
+        if asker is None:
+            return False
+        self._ends.over(asker)
+        if asker.cancelled:
+            return False
+        if is_stateless(asker.request):
+            answer = complete(answer)
+        line = encoded({"jsonrpc": "2.0", "id": asker.request["id"], **answer})
+        return await self._ends.client.tell(line) and not asker.cancelled
+
+    async def send(self, arguments: dict[str, Any], extra: dict[str, str]) -> Answer:
+        """Make one send of the call, with the input that the server asks for on the way."""
+        answer = await self._made(arguments, extra)
+        while object_in(answer.response, "result").get("resultType") == INPUT:
+            await self._input_for(answer)
+            answer = await self._made(arguments, extra)
+        self.last = answer
+        return answer
+
+    async def _made(self, arguments: dict[str, Any], extra: dict[str, str]) -> Answer:
+        given, params = self._ends.upstream.new_id(), params_of(self._request)
+        beside = {name.partition(":")[2]: value for name, value in extra.items()}
+        meta = {**meta_of(params), **beside}
+        if "progressToken" in meta:
+            meta["progressToken"] = given
+        whole = {**params, "arguments": arguments, **({"_meta": meta} if meta else {})}
+        self.sent = True
+        self.sends.add(given)
+        try:
+            response = await self._ends.upstream.request(given, "tools/call", whole)
+        finally:
+            self.sends.discard(given)
+        return Answer(without_ours(response) or response)
+
+    async def _input_for(self, answer: Answer) -> None:
+        """Let the client know what the server wants, and wait for it. Raises `NotGivenError`."""
+        self._next = asyncio.get_running_loop().create_future()
+        try:
+            if not await self.tell({"result": answer.result}):
+                self.give_up()
+            async with asyncio.timeout(PAUSE):
+                await self._next
+        except TimeoutError:
+            raise NotGivenError("the input that it needs was not given in time") from None
+        finally:
+            self._next = None

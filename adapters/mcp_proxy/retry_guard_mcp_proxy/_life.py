@@ -1,0 +1,85 @@
+"""One life of the server: a process, what is written to it, and what is read of it."""
+
+import asyncio
+import os
+import subprocess
+from collections.abc import AsyncIterable, Awaitable, Callable
+
+from retry_guard_mcp_proxy._child import Patience, end
+from retry_guard_mcp_proxy._errors import ClosedError
+from retry_guard_mcp_proxy._hearing import Heard, heard
+from retry_guard_mcp_proxy._notes import note
+from retry_guard_mcp_proxy._streams import Outlet, lines, outlet, pieces
+
+_DRAIN = 1.0
+"""Seconds in which what a server said before it ended is still read."""
+_SHOWN = 200
+"""Characters of noise that are shown."""
+
+
+class Life:
+    """A process that is heard. `number`: how many there were before. `over`: it has ended."""
+
+    def __init__(self, process: subprocess.Popen[bytes], number: int, inlet: Outlet) -> None:
+        """Use `begin`."""
+        self.number, self._process, self._inlet = number, process, inlet
+        self.over = self.buried = False
+        self._reading: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
+
+    @classmethod
+    async def begin(
+        cls,
+        process: subprocess.Popen[bytes],
+        number: int,
+        said: Callable[["Life", Heard], Awaitable[None]],
+        ended: Callable[["Life"], Awaitable[None]],
+    ) -> "Life":
+        """Take over the pipes of a process; `ended` is called once no more can be heard of it."""
+        into, out = (_own(pipe) for pipe in (process.stdin, process.stdout))
+        life = cls(process, number, await outlet(into))
+
+        async def watch(reading: asyncio.Task[None]) -> None:
+            await asyncio.wait({reading})
+            life.over = True
+            await ended(life)
+
+        life._reading = asyncio.create_task(life._hear(lines(pieces(out)), said))
+        life._watching = asyncio.create_task(watch(life._reading))
+        return life
+
+    async def _hear(
+        self, said: AsyncIterable[bytes], hand_on: Callable[["Life", Heard], Awaitable[None]]
+    ) -> None:
+        async for line in said:
+            found = heard(line)
+            if found is not None:
+                await hand_on(self, found)
+            elif not line.isspace():
+                text = line[:_SHOWN].decode("utf-8", "backslashreplace")
+                note(f"the server wrote what is no message: {text!r}")
+
+    async def say(self, line: bytes) -> None:
+        """Write a line. Raises `ClosedError` where nobody reads; the life is over then."""
+        try:
+            await self._inlet.write(line)
+        except OSError:
+            self.over = True
+            raise ClosedError("the connection closed: the server does not read") from None
+
+    async def close(self, patience: Patience) -> str:
+        """End the input, wait, stop, kill; what is said meanwhile is heard. Return how it ended."""
+        self._inlet.close()
+        how = await asyncio.to_thread(end, self._process, patience)
+        if self._reading is not None:
+            await asyncio.wait({self._reading}, timeout=_DRAIN)
+            self._reading.cancel()
+        return how
+
+
+def _own(pipe: object) -> int:
+    """Return a descriptor of our own for a pipe of the process."""
+    fileno, close = getattr(pipe, "fileno"), getattr(pipe, "close")  # noqa: B009 - of either kind
+    descriptor = os.dup(fileno())
+    close()
+    return descriptor

@@ -1,0 +1,37 @@
+"""What takes time to set up: the guard with its contracts and its ledger."""
+
+from collections.abc import Callable
+from functools import partial
+
+from retry_guard import Contract, UsageError, load_contracts
+from retry_guard_ledgers import open_ledger
+from retry_guard_mcp_proxy._client import Client
+from retry_guard_mcp_proxy._desk import GuardDesk, Parts
+from retry_guard_mcp_proxy._scope import scope_of
+from retry_guard_mcp_proxy._session import Session
+from retry_guard_mcp_proxy._settings import Settings
+from retry_guard_mcp_proxy._upstream import Upstream
+
+
+def prepare(settings: Settings) -> Callable[[Client, Upstream, Session], GuardDesk]:
+    """Read the contracts and open the ledger; return what makes the desk. Raises `GuardError`."""
+    contracts = [] if settings.contracts is None else load_contracts(settings.contracts)
+    mine = [one for one in contracts if _is_here(one, settings.server)]
+    for contract in mine:
+        if contract.key is not None and contract.key.param.startswith("header:"):
+            msg = f"{contract.tool}: a server that is a process gets no headers: name an argument"
+            raise UsageError(f"{msg}, or meta:NAME, for the key")
+    parts = Parts(
+        ledger=open_ledger(settings.ledger),
+        contracts=mine,
+        scope=settings.scope or scope_of(settings.command),
+        show_key=settings.show_key,
+    )
+    return partial(GuardDesk, parts)
+
+
+def _is_here(contract: Contract, server: str | None) -> bool:
+    """Whether it may be a contract of this server: no HTTP route, and no other server's."""
+    if "://" in contract.tool:
+        return False
+    return server is None or contract.server in (None, server)

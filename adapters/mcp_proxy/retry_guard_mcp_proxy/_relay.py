@@ -1,0 +1,187 @@
+"""The pipe: everything that the guard does not own is passed on unchanged, in order."""
+
+import traceback
+from collections.abc import AsyncIterable, Awaitable
+from typing import Any, Protocol
+
+from retry_guard_mcp_proxy._asked import CANCELLED
+from retry_guard_mcp_proxy._client import Client
+from retry_guard_mcp_proxy._errors import DownError
+from retry_guard_mcp_proxy._messages import (
+    CLOSED,
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    Message,
+    UnreadableError,
+    encoded,
+    failure,
+    is_list,
+    is_message,
+    is_object,
+    is_request,
+    is_response,
+    params_of,
+    read,
+    without_ours,
+)
+from retry_guard_mcp_proxy._notes import note
+from retry_guard_mcp_proxy._session import Session
+from retry_guard_mcp_proxy._upstream import Ears, Upstream
+
+CALL, LIST = "tools/call", "tools/list"
+PROGRESS = "notifications/progress"
+
+
+class Desk(Protocol):
+    """Who carries out guarded calls."""
+
+    def owns(self, message: Message) -> bool:
+        """Whether it is a call of a tool that is guarded."""
+        ...
+
+    def take(self, request: Message) -> None:
+        """Begin to carry a call out, or to go on with one; its answer goes to the client."""
+        ...
+
+    def cancel(self, given: object) -> bool:
+        """Note that nobody waits for that call any more; return whether there is one."""
+        ...
+
+    def waits_for(self, given: object) -> bool:
+        """Whether the client waits for a guarded call with that id, of which no server knows."""
+        ...
+
+    def progress(self, message: Message) -> Message | None:
+        """Return progress of a guarded call as its client knows it; None: nobody asks for it."""
+        ...
+
+    def shown(self, response: Message) -> Message | None:
+        """Return a list of tools as the client shall see it; None: as it is."""
+        ...
+
+    async def settled(self) -> None:
+        """Return when no call is under way."""
+        ...
+
+    async def close(self) -> None:
+        """Stop what is under way."""
+        ...
+
+
+class Relay:
+    """Passes lines on. `ready`: gives the desk, once it is set up."""
+
+    def __init__(self, client: Client, session: Session, ready: Awaitable[Desk]) -> None:
+        """Pass nothing on yet."""
+        self._client, self._session, self._ready = client, session, ready
+        self._desk: Desk | None = None
+
+    def ears(self) -> Ears:
+        """Return who hears the server."""
+        return Ears(
+            said=self._from_server,
+            asked=self._client.asked,
+            ended=self._client.ended,
+            again=self._client.listening,
+        )
+
+    async def run(self, lines: AsyncIterable[bytes], upstream: Upstream) -> None:
+        """Pass on what the client says, until its end. Whatever is in a line, the next is read."""
+        async for line in lines:
+            message: Any = None
+            try:
+                message = read(line)
+                await self._from_client(line, message, upstream)
+            except UnreadableError as error:
+                await self._unreadable(line, error, upstream)
+            except Exception:  # noqa: BLE001 - the pipe outlives whatever a message does to us
+                note(f"a message was not passed on:\n{traceback.format_exc()}")
+                if is_message(message) and is_request(message):
+                    await self._refuse(message["id"], INTERNAL_ERROR, "the proxy failed at it")
+
+    async def _guards(self, message: Message) -> bool:
+        if message.get("method") != CALL:
+            return False
+        self._desk = self._desk or await self._ready
+        return self._desk.owns(message)
+
+    async def _from_client(self, line: bytes, message: Any, upstream: Upstream) -> None:
+        if is_list(message):
+            await self._batch(line, message, upstream)
+        elif not is_object(message):
+            await upstream.pass_on(line, [])
+        elif await self._guards(message):
+            await self._guarded(message)
+        elif message.get("method") == CANCELLED and self._cancelled(message):
+            pass  # the call goes on, so that its outcome becomes known
+        else:
+            self._session.hear(message, line)
+            await self._passed(line, message, upstream)
+
+    async def _guarded(self, message: Message) -> None:
+        desk = self._desk
+        if desk is None or "id" not in message:
+            note("a call of a guarded tool without an id is not sent")
+        else:
+            desk.take(message)
+
+    def _cancelled(self, message: Message) -> bool:
+        given = params_of(message).get("requestId")
+        if self._desk is not None and self._desk.cancel(given):
+            return True
+        self._client.answered(given)
+        return False
+
+    async def _passed(self, line: bytes, message: Message, upstream: Upstream) -> None:
+        try:
+            await upstream.pass_on(line, message)
+        except DownError as error:
+            await self._refuse(message["id"], CLOSED, f"Connection closed: {error}")
+
+    async def _batch(self, line: bytes, messages: list[Any], upstream: Upstream) -> None:
+        """Pass a batch on, unless something in it is for the guard."""
+        requests = [one for one in messages if is_object(one) and is_request(one)]
+        if not any(one["method"] in (CALL, LIST) for one in requests):
+            await upstream.pass_on(line, messages)
+            return
+        why = "batches with calls of tools are not passed on: send one message a line"
+        refused = [failure(one["id"], INVALID_REQUEST, why) for one in requests]
+        await self._client.tell(encoded(refused))
+
+    async def _unreadable(self, line: bytes, error: Exception, upstream: Upstream) -> None:
+        """Refuse what cannot be read: the server might read it otherwise, as a call."""
+        if line.isspace():
+            await upstream.pass_on(line, [])
+        else:
+            await self._refuse(None, PARSE_ERROR, f"no JSON: {error}")
+
+    async def _refuse(self, given: object, code: int, why: str) -> None:
+        await self._client.tell(encoded(failure(given, code, why)))
+
+    async def _from_server(self, line: bytes, message: Message | list[Message]) -> None:
+        if isinstance(message, list):
+            await self._client.tell(line)
+            return
+        if is_response(message):
+            changed = await self._response(message)
+        elif message.get("method") == PROGRESS and self._desk is not None:
+            changed = self._desk.progress(message)
+        else:
+            changed = message
+        if changed is message:
+            await self._client.tell(line)
+        elif changed is not None:
+            await self._client.tell(encoded(changed))
+
+    async def _response(self, message: Message) -> Message | None:
+        """Return the answer to a request that was passed on as it came."""
+        if self._desk is not None and self._desk.waits_for(message.get("id")):
+            return None
+        self._session.answered(message)
+        asked = self._client.answered(message.get("id"))
+        changed = without_ours(message) or message
+        if asked is not None and asked.method == LIST:
+            self._desk = self._desk or await self._ready
+            changed = self._desk.shown(changed) or changed
+        return changed

@@ -1,0 +1,101 @@
+"""One proxy on its way: both ends of the pipe, the guard between them, and the end in order."""
+
+import asyncio
+import signal
+import subprocess
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from retry_guard_mcp_proxy._child import Patience
+from retry_guard_mcp_proxy._client import Client
+from retry_guard_mcp_proxy._relay import Desk, Relay
+from retry_guard_mcp_proxy._session import Session
+from retry_guard_mcp_proxy._settings import Settings
+from retry_guard_mcp_proxy._stdio import StdioUpstream
+from retry_guard_mcp_proxy._streams import lines, outlet, pieces
+from retry_guard_mcp_proxy._upstream import Upstream
+
+_SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP")
+
+
+def run(settings: Settings, process: subprocess.Popen[bytes], incoming: int, outgoing: int) -> None:
+    """Relay until the client goes away, or a signal comes. Raises `GuardError`."""
+    asyncio.run(_Proxy(settings).run(process, incoming, outgoing))
+
+
+class _Proxy:
+    def __init__(self, settings: Settings) -> None:
+        self._settings, self._patience = settings, Patience()
+        self._stop = asyncio.Event()
+
+    async def run(self, process: subprocess.Popen[bytes], incoming: int, outgoing: int) -> None:
+        self._obey_signals()
+        session, client = Session(), Client(await outlet(outgoing))
+        ready: asyncio.Future[Desk] = asyncio.get_running_loop().create_future()
+        relay = Relay(client, session, ready)
+        upstream = StdioUpstream(self._settings.command, session, relay.ears())
+        await upstream.open(process)
+        setting_up = asyncio.create_task(self._set_up(ready, client, upstream, session))
+        relaying = asyncio.create_task(relay.run(lines(pieces(incoming)), upstream))
+        try:
+            await self._until_over(setting_up, relaying, client)
+            desk = await setting_up
+            await self._first(asyncio.create_task(desk.settled()), timeout=self._patience.ends)
+        finally:
+            await upstream.close(self._patience)
+            await _cancelled(relaying)
+            if ready.done():
+                await ready.result().close()
+
+    async def _set_up(
+        self,
+        ready: "asyncio.Future[Desk]",
+        client: Client,
+        upstream: StdioUpstream,
+        session: Session,
+    ) -> Desk:
+        desk_of = await asyncio.to_thread(_prepared, self._settings)
+        desk = desk_of(client, upstream, session)
+        ready.set_result(desk)
+        return desk
+
+    async def _until_over(
+        self, setting_up: "asyncio.Task[Desk]", relaying: "asyncio.Task[None]", client: Client
+    ) -> None:
+        """Return when the client is gone, or a signal came. Raises what the set-up raised."""
+        gone = asyncio.create_task(client.gone.wait())
+        await self._first(setting_up, relaying, gone)
+        if setting_up.done():
+            await setting_up
+            await self._first(relaying, gone)
+        await _cancelled(gone)
+
+    async def _first(self, *tasks: "asyncio.Task[Any]", timeout: float | None = None) -> None:  # noqa: ASYNC109 - of a wait
+        """Return when one of them is done, a signal came, or the time is out."""
+        stop = asyncio.create_task(self._stop.wait())
+        first = asyncio.FIRST_COMPLETED
+        await asyncio.wait({stop, *tasks}, timeout=timeout, return_when=first)
+        await _cancelled(stop)
+
+    def _obey_signals(self) -> None:
+        for name in _SIGNALS:
+            number = getattr(signal, name, None)
+            if number is not None:
+                with suppress(NotImplementedError):  # where the loop knows no signals
+                    asyncio.get_running_loop().add_signal_handler(number, self._end)
+
+    def _end(self) -> None:
+        self._stop.set()
+        self._patience.lose()
+
+
+async def _cancelled(task: "asyncio.Task[Any]") -> None:
+    task.cancel()
+    await asyncio.wait({task})
+
+
+def _prepared(settings: Settings) -> Callable[[Client, Upstream, Session], Desk]:
+    from retry_guard_mcp_proxy._prepare import prepare  # noqa: PLC0415 - slow, so in a thread
+
+    return prepare(settings)

@@ -1,0 +1,21 @@
+"""The proxy as a whole: the server is started before anything slow is imported."""
+
+from retry_guard_mcp_proxy._child import end, little, start
+from retry_guard_mcp_proxy._settings import Settings
+
+
+def serve(settings: Settings, incoming: int, outgoing: int) -> None:
+    """Stand between a client and a server until the client goes away, or a signal comes.
+
+    `incoming`, `outgoing`: descriptors to speak with the client, which are then the proxy's own.
+    Raises `GuardError` for a server that cannot be started, contracts that are wrong, and a ledger
+    that cannot be opened.
+    """
+    process = start(settings.command)
+    try:
+        from retry_guard_mcp_proxy._run import run  # noqa: PLC0415 - slow, so after the start
+
+        run(settings, process, incoming, outgoing)
+    finally:
+        if process.poll() is None:
+            end(process, little())

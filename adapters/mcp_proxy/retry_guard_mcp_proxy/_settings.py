@@ -1,0 +1,22 @@
+"""What the operator says of a proxy."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How to reach the server, and how to guard it.
+
+    `command`: starts the server. `contracts`: a contracts file. `ledger`: its URL; None: the
+    user's own. `scope`: the account that the tools act for; None: the user of the system, and
+    this server. `server`: which contracts of the file count; None: all. `show_key`: the client
+    sees the parameters for keys.
+    """
+
+    command: tuple[str, ...]
+    contracts: Path | None = None
+    ledger: str | None = None
+    scope: str | None = None
+    server: str | None = None
+    show_key: bool = False

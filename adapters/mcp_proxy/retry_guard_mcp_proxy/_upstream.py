@@ -1,0 +1,52 @@
+"""What the proxy needs of the server behind it, however that is reached."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from retry_guard_mcp_proxy._child import Patience
+from retry_guard_mcp_proxy._messages import Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ears:
+    """Who hears the server.
+
+    `said`: each message that answers no request of the proxy's own, with its line. `asked`: a
+    request of the client is about to be passed on. `ended`: the server has ended, and how, so
+    what was asked until now is not answered any more. `again`: the lines that a server started
+    anew has to be told, once its session is open.
+    """
+
+    said: Callable[[bytes, Message | list[Message]], Awaitable[None]]
+    asked: Callable[[bytes, Message], None]
+    ended: Callable[[str], Awaitable[None]]
+    again: Callable[[], Sequence[bytes]]
+
+
+class Upstream(Protocol):
+    """The server."""
+
+    async def pass_on(self, line: bytes, message: Message | list[Message]) -> None:
+        """Pass on what the client said. Raises `DownError` for a request that cannot be."""
+        ...
+
+    async def request(self, given: str, method: str, params: Message) -> Message:
+        """Make a request of the proxy's own, with an id of `new_id`; return the response.
+
+        The response may be an error. Raises `DownError` if nothing was sent, `ClosedError` if no
+        answer will come.
+        """
+        ...
+
+    def new_id(self) -> str:
+        """Return an id that nobody else has."""
+        ...
+
+    def is_own(self, token: object) -> bool:
+        """Whether it is such an id."""
+        ...
+
+    async def close(self, patience: Patience) -> None:
+        """End it, in order."""
+        ...

@@ -1,0 +1,118 @@
+"""The one object that stands around an agent's tools."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from agents import FunctionTool, Tool, ToolApprovalItem
+from agents.mcp import MCPServer
+
+from retry_guard import Answer, AsyncGuard, Contract, Policy, Question, Unresolved, settle
+from retry_guard_contracts import parse_arguments
+from retry_guard_ledgers import Ledger
+from retry_guard_openai_agents._asks import ask_first
+from retry_guard_openai_agents._checks import check, named
+from retry_guard_openai_agents._desk import Desk
+from retry_guard_openai_agents._listings import Listings
+from retry_guard_openai_agents._notes import Notes
+from retry_guard_openai_agents._places import Places, Scope, Turn
+from retry_guard_openai_agents._reads import Read, reader_at, reader_of
+from retry_guard_openai_agents._runs import End, judge
+from retry_guard_openai_agents._servers import GuardedServer
+from retry_guard_openai_agents._tools import GuardedTool
+from retry_guard_outcomes import classify as classify_outcome
+
+
+class AgentGuard:
+    """Guards the tools that have contracts.
+
+    `Agent(tools=guard.tools, mcp_servers=guard.mcp_servers)`: `tools` are those that were given,
+    with guarded copies in place; `mcp_servers` stand before those that were given.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        contracts: Iterable[Contract],
+        *,
+        tools: Sequence[Tool] = (),
+        mcp_servers: Sequence[MCPServer] = (),
+        scope: Scope,
+        turn: Turn = None,
+        approvals: bool = False,
+        classify: Callable[[Any], End] = classify_outcome,
+        read: Callable[[str, dict[str, Any]], Any] | None = None,
+        ask: Callable[[Unresolved], Any] | None = None,
+        policy: Policy | None = None,
+        mode: Any = "guard",
+        secret: bytes | None = None,
+    ) -> None:
+        """Set up a guard for agents with these tools.
+
+        `scope`: the account that the tools act for; where several users share a process, a
+        function that finds it in the context of the run (`Runner.run(context=...)`).
+        `turn`: likewise the id of the user's message, which the SDK does not show; None: time
+        tells. `approvals`: a call about which a person was asked pauses the run until it is
+        approved; `question` and `settle` carry the person's answer. `classify(value or exception)`
+        judges what a tool's function or server gave. `read`: default, the same tools or server.
+        `ask`, `policy`, `mode`, `secret`: as `retry_guard.AsyncGuard` takes them.
+        Raises `UsageError` for parts that do not fit together; for MCP tools when they are listed.
+        """
+        listed, own = list(contracts), named(tools)
+        check(listed, own, servers=len(mcp_servers), reads=read is not None)
+        places, notes = Places(scope, turn), Notes()
+
+        def desk(reader: Read, *held: Contract) -> Desk:
+            guard = AsyncGuard(
+                ledger,
+                held,
+                classify=lambda result: judge(result, classify),
+                read=read or reader,
+                ask=ask_first(ask) if approvals else ask,
+                policy=policy,
+                mode=mode,
+                secret=secret,
+            )
+            return Desk(guard=guard, places=places, notes=notes, approvals=approvals)
+
+        mine = [contract for contract in listed if contract.tool in own]
+        rest = [contract for contract in listed if contract.tool not in own]
+        local = desk(reader_of(own), *mine)
+        remote = [desk(reader_at(server), *rest) for server in mcp_servers]
+        listings = Listings(listed, own, len(remote), reads=read is not None)
+        self.tools = [_guarded(tool, local) for tool in tools]
+        self.mcp_servers: list[MCPServer] = [
+            server if mode == "off" else GuardedServer(server, each, listings, place)
+            for place, (server, each) in enumerate(zip(mcp_servers, remote, strict=True))
+        ]
+        self._ledger, self._desks, self._places = ledger, [local, *remote], places
+
+    async def question(self, item: ToolApprovalItem, context: object = None) -> Question | None:
+        """Return what a person is asked by a pause; None: it is another approval.
+
+        `item`: of `interruptions`. `context`: that of the run, where the scope is found in it.
+        """
+        arguments = parse_arguments(item.arguments)
+        for desk in self._desks:
+            for tool in desk.guard.contracts:
+                # Tools of a server may be named after it, too.
+                if item.name == tool or str(item.name).endswith(f"__{tool}"):
+                    return await desk.question(tool, arguments, context)
+        return None
+
+    def settle(self, question: Question | str, answer: Answer, context: object = None) -> bool:
+        """Store a person's answer; return whether the question was still open.
+
+        Then approve the call: it is carried on as the answer says. Answers name their question,
+        so they settle nothing but what it is about.
+        Raises `LedgerError` if the ledger refuses it, `UsageError` for a result that cannot be
+        kept.
+        """
+        name = question if isinstance(question, str) else question.id
+        return settle(self._ledger, self._places.scope(context), name, answer)
+
+
+def _guarded(tool: Tool, desk: Desk) -> Tool:
+    contract = desk.contract(tool.name)
+    if contract is None or desk.guard.mode == "off" or not isinstance(tool, FunctionTool):
+        return tool
+    return GuardedTool(desk, contract, tool).copied()

@@ -1,0 +1,223 @@
+"""A client that speaks to the proxy line by line, as a process of the real command."""
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+SERVER = str(Path(__file__).with_name("mcp_proxy_server.py"))
+COMMAND = (sys.executable, "-m", "retry_guard_console", "mcp")
+META = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
+}
+INITIALIZE = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {},
+    "clientInfo": {"name": "test", "version": "1"},
+}
+CONTRACTS = """\
+contracts:
+  - tool: charge
+    key: {param: key, retention: 86400}
+  - tool: post
+  - tool: post.dotted
+  - tool: typed
+    read_back:
+      tool: list_charges
+      items: charges
+      match: {arguments.text: text}
+      id: id
+      unique: true
+      visibility_lag: 0
+  - {tool: list_charges, effect: read}
+"""
+LONG = 20.0
+
+
+class Site:
+    """A server's folder, contracts and a ledger, for one proxy after another."""
+
+    def __init__(self, folder: Path, contracts: str = CONTRACTS) -> None:
+        self.folder = folder
+        self.ledger = f"sqlite:///{folder / 'guard.db'}"
+        (folder / "contracts.yaml").write_text(contracts, encoding="utf-8")
+
+    @property
+    def effects(self) -> list[dict[str, Any]]:
+        return self._lines("effects.jsonl")
+
+    @property
+    def heard(self) -> list[str]:
+        return self._lines("heard.jsonl")
+
+    @property
+    def lives(self) -> list[int]:
+        return self._lines("lives.txt")
+
+    def _lines(self, name: str) -> list[Any]:
+        path = self.folder / name
+        return [json.loads(one) for one in path.read_text().splitlines()] if path.exists() else []
+
+    def fates(self, *fates: str) -> None:
+        path = self.folder / "fates.jsonl"
+        path.write_text("".join(json.dumps(one) + "\n" for one in fates), encoding="utf-8")
+
+    def proxy(self, *options: str, server: Sequence[str] | None = None) -> "Proxy":
+        """Start a proxy in front of the scripted server."""
+        given = ("--contracts", str(self.folder / "contracts.yaml"), "--ledger", self.ledger)
+        command = server or (sys.executable, SERVER, str(self.folder))
+        return Proxy((*COMMAND, *given, "--scope", "acme", *options, "--", *command))
+
+    def direct(self) -> "Proxy":
+        """Start the scripted server alone."""
+        return Proxy((sys.executable, SERVER, str(self.folder)))
+
+
+class Proxy:
+    """A process that speaks MCP, and its client's end of the pipe."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        pipe = subprocess.PIPE
+        environment = {**os.environ, "RETRY_GUARD_SECRET": ""}
+        self.process = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment
+        )
+        self.raw: list[bytes] = []
+        self.errors = ""
+        self._lines: queue.Queue[bytes] = queue.Queue()
+        self._kept: list[dict[str, Any]] = []
+        self._count = 0
+        self._threads = [
+            threading.Thread(target=work, daemon=True) for work in (self._hear, self._hear_errors)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def _hear(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.raw.append(line)
+            self._lines.put(line)
+        self._lines.put(b"")
+
+    def _hear_errors(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self.errors += line.decode("utf-8", "replace")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def end(self) -> int:
+        """Close the input, and wait; return the exit code."""
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass
+        try:
+            return self.wait()
+        finally:
+            if self.process.poll() is None:
+                self.process.kill()
+
+    def wait(self) -> int:
+        code = self.process.wait(LONG)
+        for thread in self._threads:
+            thread.join(LONG)
+        return code
+
+    # To say
+
+    def write(self, line: bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(line)
+        self.process.stdin.flush()
+
+    def send(self, message: object) -> None:
+        self.write(json.dumps(message).encode() + b"\n")
+
+    def ask(self, method: str, params: dict[str, Any] | None = None, given: object = None) -> Any:
+        """Send a request; return its id."""
+        self._count += 1
+        named = self._count if given is None else given
+        self.send({"jsonrpc": "2.0", "id": named, "method": method, "params": params or {}})
+        return named
+
+    def call(self, tool: str, arguments: Any, given: object = None, **more: Any) -> Any:
+        """Send a call of a tool; return its id."""
+        return self.ask("tools/call", {"name": tool, "arguments": arguments, **more}, given)
+
+    def tell(self, method: str, params: dict[str, Any] | None = None) -> None:
+        self.send({"jsonrpc": "2.0", "method": method, "params": params or {}})
+
+    def cancel(self, given: object) -> None:
+        self.tell("notifications/cancelled", {"requestId": given})
+
+    # To hear
+
+    def next(self) -> dict[str, Any]:
+        """Return the next message."""
+        line = self._lines.get(timeout=LONG)
+        assert line, f"it has ended; it said: {self.errors}"
+        message: dict[str, Any] = json.loads(line)
+        return message
+
+    def take(self, wanted: Any) -> dict[str, Any]:
+        """Return the first message that fits, and keep the others."""
+        for at, message in enumerate(self._kept):
+            if wanted(message):
+                return self._kept.pop(at)
+        while True:
+            message = self.next()
+            if wanted(message):
+                return message
+            self._kept.append(message)
+
+    def answer(self, given: object) -> dict[str, Any]:
+        """Return the answer to a request."""
+        return self.take(lambda m: isinstance(m, dict) and m.get("id") == given and "method" not in m)
+
+    def result(self, given: object) -> dict[str, Any]:
+        """Return the result of a request."""
+        answered = self.answer(given)
+        result: dict[str, Any] = answered["result"]
+        return result
+
+    def called(self, tool: str, arguments: Any, **more: Any) -> dict[str, Any]:
+        """Call a tool, and return its result."""
+        return self.result(self.call(tool, arguments, **more))
+
+    def silent(self) -> bool:
+        """Whether nothing more comes before the answer to a ping."""
+        given = self.ask("ping")
+        self.answer(given)
+        return not self._kept
+
+    def initialize(self) -> dict[str, Any]:
+        """Open a session."""
+        opened = self.result(self.ask("initialize", INITIALIZE))
+        self.tell("notifications/initialized")
+        return opened
+
+
+def texts(result: dict[str, Any]) -> str:
+    return "\n".join(block["text"] for block in result["content"])
+
+
+def tools(result: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {tool["name"]: tool for tool in result["tools"]}
+
+
+def names(values: Iterable[dict[str, Any]], name: str) -> list[Any]:
+    return [value[name] for value in values]
