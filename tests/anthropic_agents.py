@@ -11,7 +11,7 @@ from anthropic import Anthropic, AsyncAnthropic
 
 from adapter_suite import Call, Told, World
 from retry_guard import GuardError, Unresolved
-from retry_guard_anthropic import RunnerTools, ToolRun, run_tools
+from retry_guard_anthropic import Run, RunnerTools, run_tools, stream_tools
 from retry_guard_functions import Toolbox
 from retry_guard_outcomes import classify
 
@@ -209,16 +209,19 @@ class End:
     unresolved: tuple[Unresolved, ...]
     errors: tuple[GuardError, ...] = ()
     events: list[Any] = field(default_factory=list[Any])
+    run: Any = None
 
 
 USER: list[Any] = [{"role": "user", "content": "Charge them."}]
 ASK: dict[str, Any] = {"model": "scripted", "max_tokens": 100, "messages": USER}
 
 
-def loop(script: Script, toolbox: Toolbox, *, blocks: bool = True, **more: Any) -> Any:
-    """What `run_tools` returns for a turn."""
+def loop(
+    script: Script, toolbox: Toolbox, *, blocks: bool = True, streams: bool = False, **more: Any
+) -> Any:
+    """What `run_tools` or `stream_tools` returns for a turn."""
     client = script.client() if blocks else script.async_client()
-    run: Any = run_tools
+    run: Any = stream_tools if streams else run_tools
     return run(client.messages, toolbox, **{"scope": "acme", "turn": "human-1", **ASK, **more})
 
 
@@ -247,9 +250,8 @@ def blocking(
     if kind == "loop":
         return _run_end(loop(script, toolbox, turn=turn, **more))
     if kind == "loop-stream":
-        stream = loop(script, toolbox, turn=turn, stream=True, **more)
-        events = list(stream)
-        return _run_end(stream.run, events)
+        *events, run = loop(script, toolbox, streams=True, turn=turn, **more)
+        return _run_end(run, events)
     tools = RunnerTools(toolbox, scope="acme", turn=turn)
     runner, events = runner_of(script, tools, kind, **more), list[Any]()
     for item in runner:
@@ -271,9 +273,9 @@ async def _awaited(
     if kind == "loop":
         return _run_end(await loop(script, toolbox, blocks=False, turn=turn, **more))
     if kind == "loop-stream":
-        stream = loop(script, toolbox, blocks=False, turn=turn, stream=True, **more)
-        events = [event async for event in stream]
-        return _run_end(stream.run, events)
+        stream = loop(script, toolbox, blocks=False, streams=True, turn=turn, **more)
+        *events, run = [event async for event in stream]
+        return _run_end(run, events)
     tools = RunnerTools(toolbox, scope="acme", turn=turn)
     runner, events = async_runner_of(script, tools, kind, **more), list[Any]()
     async for item in runner:
@@ -282,8 +284,8 @@ async def _awaited(
     return _runner_end(script, tools, await runner.until_done(), events)
 
 
-def _run_end(run: ToolRun, events: Sequence[Any] = ()) -> End:
-    return End(run.messages, run.text, run.unresolved, events=[*events])
+def _run_end(run: Run, events: Sequence[Any] = ()) -> End:
+    return End(run.items, run.text, run.unresolved, events=[*events], run=run)
 
 
 def _runner_end(script: Script, tools: RunnerTools, last: Any, events: list[Any]) -> End:

@@ -60,6 +60,7 @@ class School:
     shown: list[Fate] = field(default_factory=list[Fate])
     rooms: list[Args] = field(default_factory=list[Args])
     previews: list[Args] = field(default_factory=list[Args])
+    extras: list[Extra] = field(default_factory=list[Extra])
     requests: list[Args] = field(default_factory=list[Args])
     used: set[str] = field(default_factory=set[str])
     known: dict[str, Args] = field(default_factory=dict[str, Args])
@@ -78,6 +79,7 @@ class School:
     def preview(self, given: Args, extra: Extra) -> object:
         """Show what would be made, and give a token for it."""
         self.previews.append(deepcopy(given))
+        self.extras.append(dict(extra))
         token = self.mint(given)
         self._meet(self.shown)
         return {"preview": f"Create {given['room']}", "confirm_token": token}

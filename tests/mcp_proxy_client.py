@@ -1,14 +1,19 @@
 """A client that speaks to the proxy line by line, as a process of the real command."""
 
+import contextlib
 import json
 import os
 import queue
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Self
+
+from retry_guard_core import Record
+from retry_guard_ledgers import open_ledger
 
 SERVER = str(Path(__file__).with_name("mcp_proxy_server.py"))
 COMMAND = (sys.executable, "-m", "retry_guard_console", "mcp")
@@ -50,6 +55,23 @@ class Site:
         (folder / "contracts.yaml").write_text(contracts, encoding="utf-8")
 
     @property
+    def server(self) -> tuple[str, ...]:
+        return (sys.executable, SERVER, str(self.folder))
+
+    @property
+    def calls(self) -> list[dict[str, Any]]:
+        """The calls of tools that reached the server."""
+        heard = [json.loads(one) for one in self.heard if '"tools/call"' in one]
+        return [one["params"] for one in heard]
+
+    def records(self) -> list[Record]:
+        ledger = open_ledger(self.ledger)
+        try:
+            return ledger.list("acme")
+        finally:
+            ledger.close()
+
+    @property
     def effects(self) -> list[dict[str, Any]]:
         return self._lines("effects.jsonl")
 
@@ -72,12 +94,13 @@ class Site:
     def proxy(self, *options: str, server: Sequence[str] | None = None) -> "Proxy":
         """Start a proxy in front of the scripted server."""
         given = ("--contracts", str(self.folder / "contracts.yaml"), "--ledger", self.ledger)
-        command = server or (sys.executable, SERVER, str(self.folder))
-        return Proxy((*COMMAND, *given, "--scope", "acme", *options, "--", *command))
+        return Proxy(
+            (*COMMAND, *given, "--scope", "acme", *options, "--", *(server or self.server))
+        )
 
     def direct(self) -> "Proxy":
         """Start the scripted server alone."""
-        return Proxy((sys.executable, SERVER, str(self.folder)))
+        return Proxy(self.server)
 
 
 class Proxy:
@@ -121,10 +144,8 @@ class Proxy:
     def end(self) -> int:
         """Close the input, and wait; return the exit code."""
         assert self.process.stdin is not None
-        try:
+        with contextlib.suppress(BrokenPipeError):
             self.process.stdin.close()
-        except BrokenPipeError:
-            pass
         try:
             return self.wait()
         finally:
@@ -135,6 +156,10 @@ class Proxy:
         code = self.process.wait(LONG)
         for thread in self._threads:
             thread.join(LONG)
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            with contextlib.suppress(BrokenPipeError):
+                assert pipe is not None
+                pipe.close()
         return code
 
     # To say
@@ -186,7 +211,9 @@ class Proxy:
 
     def answer(self, given: object) -> dict[str, Any]:
         """Return the answer to a request."""
-        return self.take(lambda m: isinstance(m, dict) and m.get("id") == given and "method" not in m)
+        return self.take(
+            lambda m: isinstance(m, dict) and m.get("id") == given and "method" not in m
+        )
 
     def result(self, given: object) -> dict[str, Any]:
         """Return the result of a request."""
@@ -204,11 +231,28 @@ class Proxy:
         self.answer(given)
         return not self._kept
 
+    def forget(self) -> None:
+        """Forget all that was said until now."""
+        self.answer(self.ask("ping"))
+        self._kept.clear()
+
+    def said(self, text: str, times: int = 1) -> bool:
+        """Whether standard error has that text so often, soon."""
+        until = time.monotonic() + LONG
+        while self.errors.count(text) < times and time.monotonic() < until:
+            time.sleep(0.01)
+        return self.errors.count(text) == times
+
     def initialize(self) -> dict[str, Any]:
         """Open a session."""
         opened = self.result(self.ask("initialize", INITIALIZE))
         self.tell("notifications/initialized")
         return opened
+
+
+def turn(name: str) -> dict[str, Any]:
+    """Return what Codex shows of a turn."""
+    return {"x-codex-turn-metadata": {"turn_id": name, "session_id": "s"}, "callId": f"c-{name}"}
 
 
 def texts(result: dict[str, Any]) -> str:

@@ -50,7 +50,7 @@ READS = ("list_charges", "echo")
 
 class Server:
     def __init__(self, folder: Path) -> None:
-        self.folder, self.out = folder, threading.Lock()
+        self.folder, self.out, self.store = folder, threading.Lock(), threading.Lock()
         self.asked: dict[Any, str] = {}
 
     # What is kept
@@ -105,7 +105,8 @@ class Server:
             self.one(message)
 
     def one(self, message: dict[str, Any]) -> None:
-        params = message.get("params") or {}
+        given = message.get("params")
+        params: dict[str, Any] = given if isinstance(given, dict) else {}
         stateless = STATELESS in (params.get("_meta") or {})
         match message.get("method"):
             case "initialize":
@@ -145,7 +146,7 @@ class Server:
                 pass
 
     def call(self, given: object, params: dict[str, Any], stateless: bool) -> None:
-        tool, arguments = params["name"], params.get("arguments") or {}
+        tool, arguments = params.get("name"), params.get("arguments") or {}
         if tool == "list_charges":
             body = json.dumps({"charges": self.read("effects.jsonl"), "complete": True})
             text = {"content": [{"type": "text", "text": body}], "isError": False}
@@ -172,7 +173,8 @@ class Server:
         if fate in ("kill_before", "hang_before", "error_before", "refuse"):
             self.before(given, fate, stateless=stateless)
             return
-        result = self.effect(params)
+        with self.store:
+            result = self.effect(params)
         match fate:
             case "kill_after":
                 os.kill(os.getpid(), signal.SIGKILL)

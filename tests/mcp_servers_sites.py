@@ -99,7 +99,7 @@ GIT = Site(
     prepare=make_repository,
     tool="git_commit",
     arguments=lambda folder: {"repo_path": str(folder / "repository"), "message": "Release 1.0"},
-    count=lambda folder: run_git(folder, "log", "--format=%s").splitlines().count("Release 1.0"),
+    count=lambda folder: run_git(folder, "log", "--all", "--format=%s").count("Release 1.0"),
     contracts="contracts:\n  - tool: git_commit\n",
     told="unknown",
     meanwhile=lambda folder: stage(folder, "unfinished"),
@@ -121,7 +121,8 @@ SQLITE = Site(
     told="unknown",
 )
 
-# A read-back: a list with ids and times, and nobody else who writes notes.
+# A read-back: a list of all notes. That a title exists once is the operator's word; the times
+# in it are cut to seconds, which is too coarse to say that a note came after the call.
 NOTES = Site(
     name="notes",
     command=lambda _: [
@@ -131,7 +132,7 @@ NOTES = Site(
     ],
     prepare=nothing,
     tool="note_add",
-    arguments=lambda _: {"title": "Call Ada", "body": "about the invoice"},
+    arguments=lambda _: {"title": "Invoice 2026-17", "body": "sent to Ada"},
     count=lambda folder: rows(folder / "notes.db", "SELECT count(*) FROM notes"),
     contracts="""
 contracts:
@@ -142,9 +143,7 @@ contracts:
       items: notes
       match: {title: title, body: body}
       id: id
-      created: created_at
-      skew: 2
-      exclusive: true
+      unique: true
       visibility_lag: 0
   - tool: note_list
     effect: read

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import httpx2
+import pytest
 from openai import AsyncOpenAI, OpenAI
 
 from adapter_suite import Call
@@ -85,11 +86,11 @@ def response(text: str, calls: Made, **more: Any) -> dict[str, Any]:
         for number, (i, n, a) in enumerate(calls)
     ]
     if text:
-        part = {"type": "output_text", "text": text, "annotations": []}
+        part: dict[str, Any] = {"type": "output_text", "text": text, "annotations": []}
         about = {"id": "msg_1", "type": "message", "status": "completed", "role": "assistant"}
         output.append({**about, "content": [part]})
     head = {"id": "resp_1", "object": "response", "created_at": 1, "model": "m"}
-    rest = {"parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
+    rest: dict[str, Any] = {"parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
     return {**head, **rest, "status": "completed", "output": output, **more}
 
 
@@ -121,7 +122,7 @@ def chunks_of(said: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def events_of(said: dict[str, Any]) -> list[dict[str, Any]]:
-    begun = {**said, "status": "in_progress", "output": []}
+    begun: dict[str, Any] = {**said, "status": "in_progress", "output": []}
     events: list[dict[str, Any]] = [{"type": "response.created", "response": begun}]
     for number, item in enumerate(said["output"]):
         at = {"output_index": number, "item": item}
@@ -157,6 +158,9 @@ def _awaiting_client(model: Model) -> AsyncOpenAI:
     return AsyncOpenAI(api_key="k", http_client=http, base_url="http://127.0.0.1:9/v1")
 
 
+every_api = pytest.mark.parametrize("api", ["chat", "responses"])
+
+
 def blocking(model: Model, toolbox: Toolbox, **more: Any) -> Run:
     with _blocking_client(model) as client:
         asked = client.chat.completions if model.api == "chat" else client.responses
@@ -173,28 +177,31 @@ def awaited(model: Model, toolbox: Toolbox, **more: Any) -> Run:
     return asyncio.run(awaiting(model, toolbox, **more))
 
 
-def streamed(model: Model, toolbox: Toolbox, **more: Any) -> Run:
+def streamed_events(model: Model, toolbox: Toolbox, **more: Any) -> list[Any]:
+    """Return all that a stream gives, the run included."""
     with _blocking_client(model) as client:
         if model.api == "chat":
-            last = [*stream_tools(client.chat.completions, toolbox, **_given(model, more))][-1]
-        else:
-            last = [*stream_tools(client.responses, toolbox, **_given(model, more))][-1]
-    assert isinstance(last, Run)
-    return last
+            return [*stream_tools(client.chat.completions, toolbox, **_given(model, more))]
+        return [*stream_tools(client.responses, toolbox, **_given(model, more))]
+
+
+def streamed(model: Model, toolbox: Toolbox, **more: Any) -> Run:
+    return _last(streamed_events(model, toolbox, **more))
 
 
 async def streaming(model: Model, toolbox: Toolbox, **more: Any) -> Run:
-    last: object = None
     async with _awaiting_client(model) as client:
         if model.api == "chat":
             chunks = stream_tools(client.chat.completions, toolbox, **_given(model, more))
-            async for last in chunks:
-                pass
-        else:
-            events = stream_tools(client.responses, toolbox, **_given(model, more))
-            async for last in events:
-                pass
+            return _last([chunk async for chunk in chunks])
+        events = stream_tools(client.responses, toolbox, **_given(model, more))
+        return _last([event async for event in events])
+
+
+def _last(events: Sequence[object]) -> Run:
+    *others, last = events
     assert isinstance(last, Run)
+    assert not any(isinstance(each, Run) for each in others)
     return last
 
 
@@ -219,3 +226,12 @@ def calls_in(items: Sequence[Any]) -> list[str]:
     """Return the ids of the calls that the history holds."""
     made = [call["id"] for item in items for call in item.get("tool_calls") or ()]
     return made + [item["call_id"] for item in items if item.get("type") == "function_call"]
+
+
+FORMS: dict[str, Run_] = {
+    "blocking": blocking,
+    "awaited": awaited,
+    "streamed": streamed,
+    "streamed-awaited": streamed_awaited,
+}
+every_form = pytest.mark.parametrize("run", FORMS.values(), ids=FORMS)

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from adapter_suite import Cell, every_cell
-from anthropic_agents import KINDS, AnthropicBench, Kind, Runner, awaited, blocking
+from anthropic_agents import AnthropicBench, Kind, Runner, awaited, blocking
 
+KINDS: tuple[Kind, ...] = ("loop", "loop-stream", "runner", "runner-eager")
 BENCHES = {
     f"{kind}-{name}": (kind, run)
     for kind in KINDS

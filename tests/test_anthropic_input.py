@@ -48,31 +48,35 @@ def world(tmp_path: Path) -> World:
 
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
-    "no messages": ({"messages": None}, "messages="),
-    "messages that are text": ({"messages": "Charge them."}, "messages="),
-    "one message": ({"messages": USER[0]}, "messages="),
-    "a message that is text": ({"messages": ["Charge them."]}, "messages:"),
-    "content that is no block": ({"messages": [{"role": "user", "content": [5]}]}, "messages:"),
-    "no rounds": ({"max_rounds": 0}, "max_rounds=0"),
-    "rounds that are no number": ({"max_rounds": "2"}, "max_rounds='2'"),
+    "no messages": ({"messages": None}, "messages: give a list"),
+    "messages that are text": ({"messages": "Charge them."}, "messages: give a list"),
+    "one message": ({"messages": USER[0]}, "messages: give a list"),
+    "a message that is text": ({"messages": ["Charge them."]}, "messages: give {'role'"),
+    "content that is no block": ({"messages": [{"role": "user", "content": [5]}]}, "int"),
+    "no rounds": ({"max_rounds": 0}, "max_rounds"),
+    "rounds that are no number": ({"max_rounds": "2"}, "max_rounds"),
+    "rounds that are a truth": ({"max_rounds": True}, "max_rounds"),
     "a tool of the same name": ({"tools": [{"name": "charge", "input_schema": {}}]}, "'charge'"),
-    "a tool that is a function": ({"tools": [print]}, "tools="),
-    "tools that are no list": ({"tools": 5}, "tools="),
+    "a tool that is a function": ({"tools": [print]}, "toolbox"),
+    "tools that are no list": ({"tools": 5}, "tools: give a list"),
+    "one tool": ({"tools": {"name": "web_search"}}, "tools: give a list"),
+    "a stream in the arguments": ({"stream": True}, "stream_tools"),
+    "a thread of the server": ({"thread": {"type": "create"}}, "thread"),
     "no scope": ({"scope": ""}, "scope"),
     "an empty turn": ({"turn": ""}, "turn"),
     "a turn that is a number": ({"turn": 5}, "turn"),
 }
 
 
-@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("streams", [False, True])
 @pytest.mark.parametrize(("given", "said"), BAD.values(), ids=BAD)
 def test_what_cannot_be_a_run_is_refused_in_one_line_and_nothing_is_asked(
-    given: dict[str, Any], said: str, stream: bool, world: World
+    given: dict[str, Any], said: str, streams: bool, world: World
 ) -> None:
     script = Script(asks(C1))
     for blocks in (True, False):
         with pytest.raises(UsageError, match=re.escape(said)) as raised:
-            loop(script, toolbox_of(world), blocks=blocks, stream=stream, **given)
+            loop(script, toolbox_of(world), blocks=blocks, streams=streams, **given)
         assert "\n" not in str(raised.value)
     assert (script.sent, world.requests) == ([], 0)
 
@@ -85,20 +89,18 @@ def test_only_the_resources_of_messages_are_taken(world: World) -> None:
             run_tools(resource, toolbox_of(world), scope="acme", turn="t", **ASK)
 
 
+def test_what_is_no_toolbox_is_refused(world: World) -> None:
+    odd: Any = [tools_of(world)]
+    with pytest.raises(UsageError, match="give a Toolbox"):
+        loop(Script(), odd)
+
+
 def test_async_functions_are_refused_for_a_client_that_blocks(world: World) -> None:
     script = Script(asks(C1))
     toolbox = toolbox_of(world, tools_of(world, awaited=True))
     with pytest.raises(UsageError, match="charge"):
         blocking("loop", script, toolbox)
     assert script.sent == []
-
-
-def test_the_run_of_a_stream_is_there_when_it_has_ended(world: World) -> None:
-    stream = loop(Script(asks(C1)), toolbox_of(world), stream=True)
-    for _ in stream:
-        with pytest.raises(UsageError, match="to its end"):
-            _ = stream.run
-    assert stream.run.text == "I am done."
 
 
 @every_run

@@ -157,34 +157,40 @@ def test_a_paused_turn_is_sent_back_as_it_is(kind: Kind, run: Runner, world: Wor
 
 @every_run
 @every_kind
-@pytest.mark.parametrize(
-    "stop",
-    [
-        "max_tokens",
-        "end_turn",
-        "stop_sequence",
-        "refusal",
-        "model_context_window_exceeded",
-        "new",
-        None,
-    ],
-)
-def test_a_message_that_did_not_stop_for_its_calls_has_none_of_them_run(
+@pytest.mark.parametrize("stop", STOPS)
+def test_a_message_that_did_not_stop_for_its_calls_has_none_of_them_run_and_is_not_kept(
     stop: str | None, kind: Kind, run: Runner, world: World
 ) -> None:
     script = Script(Say([{"type": "text", "text": "I"}, tool_use(C1), tool_use(C2)], stop))
     end: End = run(kind, script, toolbox_of(world))
-    assert (world.requests, len(script.sent), end.text) == (0, 1, "I")
-    assert [each["tool_use_id"] for each in results_in(end.messages)] == ["toolu_1", "toolu_2"]
-    for each in results_in(end.messages):
-        assert each["is_error"]
-        assert each["content"].startswith("This call was not run")
+    assert (world.requests, len(script.sent)) == (0, 1)
+    assert (end.messages, end.text) == (USER, "I")
+    assert end.run.end == ("refused" if stop == "refusal" else "incomplete")
+
+
+ENDS = {
+    "end_turn": ("answered", 2),
+    "stop_sequence": ("answered", 2),
+    "tool_use": ("answered", 2),
+    "something_new": ("answered", 2),
+    "max_tokens": ("incomplete", 1),
+    "refusal": ("refused", 1),
+}
 
 
 @every_run
-@pytest.mark.parametrize(
-    "until", ["content_block_delta", "content_block_stop", "message_delta", "message_stop"]
-)
+@every_kind
+@pytest.mark.parametrize(("stop", "told"), ENDS.items(), ids=ENDS)
+def test_a_message_without_calls_ends_the_run(
+    stop: str, told: tuple[str, int], kind: Kind, run: Runner, world: World
+) -> None:
+    end: End = run(kind, Script(Say([{"type": "text", "text": "I"}], stop)), toolbox_of(world))
+    assert (end.run.end, len(end.messages)) == told
+    assert (end.text, end.run.message.stop_reason, end.run.rounds) == ("I", stop, 1)
+
+
+@every_run
+@pytest.mark.parametrize("until", UNTIL)
 @pytest.mark.parametrize("breaks", [True, False])
 def test_a_stream_that_ends_too_soon_has_nothing_run(
     breaks: bool, until: str, run: Runner, world: World
@@ -195,8 +201,7 @@ def test_a_stream_that_ends_too_soon_has_nothing_run(
             run("loop-stream", script, toolbox_of(world))
     else:
         end: End = run("loop-stream", script, toolbox_of(world))
-        (result,) = results_in(end.messages)
-        assert result["is_error"]
+        assert (end.run.end, end.messages) == ("incomplete", USER)
     assert (world.requests, len(script.sent)) == (0, 1)
     again = Script(asks(Call("toolu_9", CHARGE)))
     run("loop-stream", again, toolbox_of(world))
@@ -319,13 +324,41 @@ def test_a_stored_history_that_holds_a_call_twice_is_sent_with_one_block_and_one
 
 @every_run
 @every_kind
-def test_past_the_last_round_nothing_is_run(kind: Kind, run: Runner, world: World) -> None:
+def test_the_model_is_asked_no_more_than_it_may_and_its_last_calls_have_results(
+    kind: Kind, run: Runner, world: World
+) -> None:
     script = Script(asks(C1), asks(C2))
     end: End = run(kind, script, toolbox_of(world), max_rounds=2)
-    first, last = results_in(end.messages)
-    assert not first.get("is_error")
-    assert last["is_error"]
-    assert (len(script.sent), len(world.effects)) == (2, 1)
+    assert (len(script.sent), end.run.rounds, end.run.end) == (2, 2, "max_rounds")
+    assert [each["tool_use_id"] for each in results_in(end.messages)] == ["toolu_1", "toolu_2"]
+    assert [call.call_id for call in end.run.calls] == ["toolu_1", "toolu_2"]
+    assert len(world.effects) == 2
+
+
+@every_run
+@every_kind
+def test_a_call_that_only_the_caller_can_run_is_handed_over_beside_the_results_of_the_others(
+    kind: Kind, run: Runner, world: World
+) -> None:
+    shell: Any = {"type": "bash_20250124", "name": "bash"}
+    script = Script(asks(C1, Call("toolu_5", {"command": "ls"}, "bash")))
+    end: End = run(kind, script, toolbox_of(world), tools=[shell])
+    assert (end.run.end, len(script.sent), len(world.effects)) == ("handed_over", 1, 1)
+    assert len(calls_in(end.messages)) == 2
+    assert [each["tool_use_id"] for each in end.messages[-1]["content"]] == ["toolu_1"]
+
+
+@every_run
+@every_kind
+@pytest.mark.parametrize("choice", [{"type": "any"}, {"type": "tool", "name": "charge"}])
+def test_a_choice_that_forces_a_call_counts_once_or_no_run_would_end(
+    choice: dict[str, Any], kind: Kind, run: Runner, world: World
+) -> None:
+    script, forced = Script(asks(C1)), {**choice, "disable_parallel_tool_use": True}
+    run(kind, script, toolbox_of(world), tool_choice=forced)
+    first, second = (body["tool_choice"] for body in script.sent)
+    assert first == forced
+    assert second == {"type": "auto", "disable_parallel_tool_use": True}
 
 
 def test_the_calls_of_one_message_run_together_where_they_are_awaited(world: World) -> None:
@@ -423,7 +456,7 @@ def test_a_run_that_fails_after_its_tools_acted_is_begun_anew_and_nothing_runs_t
 
 def test_a_stream_that_is_closed_runs_nothing_more(world: World) -> None:
     script = Script(asks(C1))
-    stream = loop(script, toolbox_of(world), stream=True)
+    stream = loop(script, toolbox_of(world), streams=True)
     next(stream)
     stream.close()
     assert list(stream) == []
@@ -434,7 +467,7 @@ def test_an_awaited_stream_that_is_closed_runs_nothing_more(world: World) -> Non
     script = Script(asks(C1))
 
     async def one_event() -> list[Any]:
-        stream = loop(script, toolbox_of(world), blocks=False, stream=True)
+        stream = loop(script, toolbox_of(world), blocks=False, streams=True)
         await anext(stream)
         await stream.aclose()
         return [event async for event in stream]

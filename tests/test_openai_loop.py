@@ -1,7 +1,6 @@
 """The loops over the OpenAI SDK do what the core does, in both of its APIs and in all forms."""
 
 import json
-import re
 from collections.abc import Sequence
 from pathlib import Path
 

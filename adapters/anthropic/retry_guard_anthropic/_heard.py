@@ -32,7 +32,7 @@ class Heard:
         return text if text.strip() else given
 
 
-class Read(Heard):
+class Whole(Heard):
     """A message that came at once."""
 
     def __init__(self) -> None:

@@ -2,7 +2,17 @@
 
 from retry_guard import sent_headers
 from retry_guard_functions._answers import ToolAnswer
+from retry_guard_functions._rounds import Called, Rounds, Wanted, unsettled
 from retry_guard_functions._toolbox import Toolbox
 from retry_guard_functions._tools import FunctionTool
 
-__all__ = ["FunctionTool", "ToolAnswer", "Toolbox", "sent_headers"]
+__all__ = [
+    "Called",
+    "FunctionTool",
+    "Rounds",
+    "ToolAnswer",
+    "Toolbox",
+    "Wanted",
+    "sent_headers",
+    "unsettled",
+]

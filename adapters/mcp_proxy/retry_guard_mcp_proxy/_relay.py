@@ -100,31 +100,32 @@ class Relay:
                 if is_message(message) and is_request(message):
                     await self._refuse(message["id"], INTERNAL_ERROR, "the proxy failed at it")
 
-    async def _guards(self, message: Message) -> bool:
+    async def _desk_for(self, message: Message) -> Desk | None:
+        """Return who carries it out; None: it is no call of a guarded tool."""
         if message.get("method") != CALL:
-            return False
+            return None
         self._desk = self._desk or await self._ready
-        return self._desk.owns(message)
+        return self._desk if self._desk.owns(message) else None
 
     async def _from_client(self, line: bytes, message: Any, upstream: Upstream) -> None:
         if is_list(message):
             await self._batch(line, message, upstream)
         elif not is_object(message):
             await upstream.pass_on(line, [])
-        elif await self._guards(message):
-            await self._guarded(message)
+        else:
+            self._session.hear(message, line)
+            await self._one(line, message, upstream)
+
+    async def _one(self, line: bytes, message: Message, upstream: Upstream) -> None:
+        desk = await self._desk_for(message)
+        if desk is not None and "id" in message:
+            desk.take(message)
+        elif desk is not None:
+            note("a call of a guarded tool without an id is not sent")
         elif message.get("method") == CANCELLED and self._cancelled(message):
             pass  # the call goes on, so that its outcome becomes known
         else:
-            self._session.hear(message, line)
             await self._passed(line, message, upstream)
-
-    async def _guarded(self, message: Message) -> None:
-        desk = self._desk
-        if desk is None or "id" not in message:
-            note("a call of a guarded tool without an id is not sent")
-        else:
-            desk.take(message)
 
     def _cancelled(self, message: Message) -> bool:
         given = params_of(message).get("requestId")

@@ -32,8 +32,11 @@ class Chat:
 
     def read(self, completion: Any) -> Reply:
         """Return what a whole completion says."""
-        choice = completion.choices[0]
-        return self.reply(plain(choice.message), complete=choice.finish_reason not in _CUT_OFF)
+        choices = getattr(completion, "choices", None)
+        if not choices or choices[0].message is None:
+            return self.reply({}, complete=False)
+        cut_off = choices[0].finish_reason in _CUT_OFF
+        return self.reply(plain(choices[0].message), complete=not cut_off)
 
     def reader(self) -> "ChunkReader":
         """Return what puts the chunks of a stream together."""

@@ -46,7 +46,9 @@ class Conversation:
 
     def read(self, response: Any) -> Reply:
         """Return what a whole response says."""
-        return self.reply(response, [plain(item) for item in response.output or ()])
+        output = getattr(response, "output", None)
+        known = None if output is None else response
+        return self.reply(known, [plain(item) for item in output or ()])
 
     def reader(self) -> "EventReader":
         """Return what waits for the end of a stream."""

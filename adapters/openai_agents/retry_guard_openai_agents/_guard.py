@@ -87,7 +87,7 @@ class AgentGuard:
         self._ledger, self._desks, self._places = ledger, [local, *remote], places
 
     async def question(self, item: ToolApprovalItem, context: object = None) -> Question | None:
-        """Return what a person is asked by a pause; None: it is another approval.
+        """Return what a person is asked by a pause; None: it is another approval, or answered.
 
         `item`: of `interruptions`. `context`: that of the run, where the scope is found in it.
         """

@@ -26,11 +26,10 @@ def stored(value: Any, tool: FunctionTool, context: ToolContext[Any]) -> Any:
     try:
         shown = _shown(value, tool, context)
         kept = encode_result(plain)
-        if kept is None or _shown(decode(kept), tool, context) == shown:
-            return plain
+        same = kept is not None and _shown(decode(kept), tool, context) == shown
     except Exception:  # noqa: BLE001 - what cannot be shown is the SDK's to refuse
         return plain
-    return shown
+    return plain if same or not isinstance(shown, str) else shown
 
 
 def _dumped(value: Any) -> Any:

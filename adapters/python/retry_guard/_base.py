@@ -8,7 +8,7 @@ from typing import Any, ClassVar, get_args
 
 from retry_guard._answers import Unresolved, UsageError
 from retry_guard._call import Call, Classify, Mode, Request, begin
-from retry_guard._checks import check_contract, check_request, listed, readable
+from retry_guard._checks import check_contract, check_request, listed, readable, two_contracts
 from retry_guard._clock import Clock
 from retry_guard._confirm import confirmed
 from retry_guard._driver import Driver
@@ -95,11 +95,13 @@ class BaseGuard:
             raise UsageError(msg)
         known = self.contracts.setdefault(contract.tool, contract)
         if known is not contract and known != contract:
-            msg = f"{contract.tool} has two different contracts: keep one"
-            raise UsageError(msg)
+            raise UsageError(two_contracts(contract.tool, self._previewed.get(contract.tool)))
         if contract.confirm is not None and contract.confirm.preview is not None:
-            self.add(contract.previewing)
-            self._previewed[contract.confirm.preview] = contract
+            preview = contract.previewing
+            write = self._previewed.setdefault(preview.tool, contract)
+            if write != contract:
+                raise UsageError(two_contracts(preview.tool, write))
+            self.add(preview)
 
     async def carry(self, hands: Hands, request: Request) -> Outcome:
         """Carry out one call, as the mode says."""

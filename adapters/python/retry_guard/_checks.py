@@ -84,6 +84,13 @@ def check_contract(contract: Any) -> None:
         raise UsageError(f"contracts: give Contract objects, not {kind}: Contract(tool=...)")
 
 
+def two_contracts(tool: str, write: Contract | None) -> str:
+    """Return what is wrong where a tool has two contracts. `write`: what the tool previews."""
+    if write is None:
+        return f"{tool} has two different contracts: keep one"
+    return f"{tool} previews {write.tool}, whose contract covers it: state no other for it"
+
+
 def check_request(request: Request) -> None:
     """Raise `UsageError` for a call that could not run, or would have no place."""
     tool: Any = request.tool

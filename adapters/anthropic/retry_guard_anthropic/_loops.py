@@ -1,0 +1,141 @@
+"""The loops: whole messages and streams, blocking and awaited."""
+
+from collections.abc import AsyncGenerator, Coroutine, Generator
+from typing import Any, overload
+
+from retry_guard_anthropic._checks import Awaiting, Blocking, session_of
+from retry_guard_anthropic._heard import Heard, Whole
+from retry_guard_anthropic._runs import Run
+from retry_guard_anthropic._session import Session
+from retry_guard_functions import Rounds, Toolbox
+
+
+@overload
+def run_tools(
+    resource: Blocking,
+    toolbox: Toolbox,
+    *,
+    scope: str,
+    turn: str | None,
+    max_rounds: int = 10,
+    **create: Any,
+) -> Run: ...
+@overload
+def run_tools(
+    resource: Awaiting,
+    toolbox: Toolbox,
+    *,
+    scope: str,
+    turn: str | None,
+    max_rounds: int = 10,
+    **create: Any,
+) -> Coroutine[Any, Any, Run]: ...
+def run_tools(
+    resource: Blocking | Awaiting,
+    toolbox: Toolbox,
+    *,
+    scope: str,
+    turn: str | None,
+    max_rounds: int = 10,
+    **create: Any,
+) -> Run | Coroutine[Any, Any, Run]:
+    """Ask a model until it calls no more tools, and carry its calls out.
+
+    `resource`: `client.messages` or `client.beta.messages`; that of an async client gives
+    something to be awaited, and then the calls of one message run together. `scope`: the account
+    that the tools act for. `turn`: the id of the user's message, the same for every run that
+    answers it; None where none is known. `max_rounds`: how often the model is asked at most.
+    `create`: as `create` of the resource takes it; `tools=` are server tools and those that the
+    caller runs, beside the toolbox's.
+    Raises `UsageError` before the model is asked, `LedgerError` before a tool is called, and what
+    the SDK raises; what tools had done by then stays recorded, and a run in the same turn
+    replays it.
+    """
+    session = session_of(
+        resource, toolbox, scope=scope, turn=turn, max_rounds=max_rounds, create=create
+    )
+    rounds = Rounds(toolbox, scope=scope, turn=turn)
+    if isinstance(resource, Blocking):
+        return _run(resource, session, rounds)
+    return _run_awaited(resource, session, rounds)
+
+
+def _run(resource: Any, session: Session, rounds: Rounds) -> Run:
+    while not session.over:
+        calls = session.take(resource.create(**session.request()), Whole())
+        session.put(rounds.call(calls))
+    return session.run()
+
+
+async def _run_awaited(resource: Any, session: Session, rounds: Rounds) -> Run:
+    while not session.over:
+        calls = session.take(await resource.create(**session.request()), Whole())
+        session.put(await rounds.call_awaited(calls))
+    return session.run()
+
+
+@overload
+def stream_tools(
+    resource: Blocking,
+    toolbox: Toolbox,
+    *,
+    scope: str,
+    turn: str | None,
+    max_rounds: int = 10,
+    **create: Any,
+) -> Generator[Any]: ...
+@overload
+def stream_tools(
+    resource: Awaiting,
+    toolbox: Toolbox,
+    *,
+    scope: str,
+    turn: str | None,
+    max_rounds: int = 10,
+    **create: Any,
+) -> AsyncGenerator[Any]: ...
+def stream_tools(
+    resource: Blocking | Awaiting,
+    toolbox: Toolbox,
+    *,
+    scope: str,
+    turn: str | None,
+    max_rounds: int = 10,
+    **create: Any,
+) -> Generator[Any] | AsyncGenerator[Any]:
+    """Do the same as `run_tools`, in streams: give the SDK's own events, and at last the `Run`.
+
+    Only a message that came to its end is acted on, once its last event was taken; whoever stops
+    before has run none of its calls.
+    """
+    session = session_of(
+        resource, toolbox, scope=scope, turn=turn, max_rounds=max_rounds, create=create
+    )
+    rounds = Rounds(toolbox, scope=scope, turn=turn)
+    if isinstance(resource, Blocking):
+        return _stream(resource, session, rounds)
+    return _stream_awaited(resource, session, rounds)
+
+
+def _stream(resource: Any, session: Session, rounds: Rounds) -> Generator[Any]:
+    while not session.over:
+        heard = Heard()
+        with resource.stream(**session.request()) as stream:
+            for event in stream:
+                heard.hear(event)
+                yield event
+            message = stream.get_final_message()
+        session.put(rounds.call(session.take(message, heard)))
+    yield session.run()
+
+
+async def _stream_awaited(resource: Any, session: Session, rounds: Rounds) -> AsyncGenerator[Any]:
+    while not session.over:
+        heard = Heard()
+        async with resource.stream(**session.request()) as stream:
+            async for event in stream:
+                heard.hear(event)
+                yield event
+            message = await stream.get_final_message()
+        session.put(await rounds.call_awaited(session.take(message, heard)))
+    yield session.run()

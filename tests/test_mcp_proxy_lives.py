@@ -1,0 +1,232 @@
+"""A server that dies is started again; what was under way ends as the guard decides, or in error."""
+
+import sys
+import time
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_proxy_client import INITIALIZE, META, Proxy, Site, texts, turn
+from retry_guard_mcp_proxy._errors import DownError
+from retry_guard_mcp_proxy._restarts import LIMIT, WINDOW, Restarts
+
+POST = {"text": "hello"}
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    return Site(tmp_path)
+
+
+@pytest.fixture
+def proxy(site: Site) -> Generator[Proxy]:
+    with site.proxy() as proxy:
+        yield proxy
+
+
+def methods(site: Site) -> list[Any]:
+    import json
+
+    return [json.loads(one).get("method") for one in site.heard]
+
+
+def die(proxy: Proxy) -> None:
+    """Let the server die, and wait until the proxy knows it."""
+    given = proxy.ask("silence")
+    proxy.tell("die")
+    proxy.answer(given)
+
+
+def test_a_request_without_a_guard_ends_in_an_error_and_the_next_one_is_served(
+    proxy: Proxy, site: Site
+) -> None:
+    given = proxy.ask("silence")
+    proxy.tell("die")
+    lost = proxy.answer(given)["error"]
+    assert lost["code"] == -32000
+    assert lost["message"].startswith("Connection closed: the server ended (signal 9)")
+    assert proxy.result(proxy.ask("ping")) == {}
+    assert len(site.lives) == 2
+
+
+def test_the_session_is_opened_again_as_the_client_had_opened_it(proxy: Proxy, site: Site) -> None:
+    proxy.initialize()
+    die(proxy)
+    proxy.forget()
+    again = methods(site)[4:]
+    assert again == ["initialize", "notifications/initialized", "ping"]
+    first, second = (one for one in site.heard if '"initialize"' in one)
+    assert INITIALIZE == params(first) == params(second)
+    assert len([line for line in proxy.raw if b"serverInfo" in line]) == 1
+
+
+def params(line: str) -> Any:
+    import json
+
+    return json.loads(line)["params"]
+
+
+def test_without_a_session_nothing_is_opened_again_but_what_listens(
+    proxy: Proxy, site: Site
+) -> None:
+    listening = proxy.ask("subscriptions/listen", {"_meta": META})
+    die(proxy)
+    proxy.forget()
+    assert methods(site)[3:] == ["subscriptions/listen", "ping"]
+    assert proxy.silent()
+    assert not any(b'"id": %d,' % listening in line for line in proxy.raw)
+
+
+def test_a_client_that_opens_a_new_session_itself_gets_one(proxy: Proxy, site: Site) -> None:
+    proxy.initialize()
+    die(proxy)
+    proxy.initialize()
+    assert methods(site)[4:] == ["initialize", "notifications/initialized"]
+
+
+def test_a_guarded_call_waits_for_the_next_life_of_a_server_that_was_dead(
+    proxy: Proxy, site: Site
+) -> None:
+    die(proxy)
+    assert not proxy.called("post", POST)["isError"]
+    assert (len(site.calls), len(site.effects), len(site.lives)) == (1, 1, 2)
+
+
+def test_a_call_that_died_with_the_server_is_never_sent_again_by_itself(
+    proxy: Proxy, site: Site
+) -> None:
+    site.fates("hang_after")
+    given = proxy.call("post", POST)
+    while not site.effects:
+        time.sleep(0.02)
+    proxy.cancel(given)
+    proxy.tell("die")
+    unknown = proxy.called("post", POST, _meta=turn("later"))
+    assert unknown["isError"]
+    assert (len(site.calls), len(site.effects)) == (1, 1)
+    assert not proxy.called("post", {"text": "other"})["isError"]
+    assert len(site.lives) == 2
+
+
+def test_parallel_calls_of_a_server_that_dies_each_end_for_themselves(
+    proxy: Proxy, site: Site
+) -> None:
+    site.fates("hang_after", "hang_after", "hang_after")
+    asked = [proxy.call("charge", {"customer": "c", "amount": n}) for n in range(3)]
+    while len(site.effects) < 3:
+        time.sleep(0.02)
+    proxy.tell("die")
+    answers = {texts(proxy.result(given)).split()[1] for given in asked}
+    assert answers == {"e1", "e2", "e3"}
+    assert (len(site.effects), len(site.calls), len(site.lives)) == (3, 6, 2)
+
+
+def test_what_a_dead_server_asked_is_not_answered_to_its_next_life(
+    proxy: Proxy, site: Site
+) -> None:
+    proxy.ask("ask", {"as": 0})
+    first = proxy.take(lambda m: m.get("method") == "elicitation/create")
+    proxy.tell("die")
+    asked = proxy.ask("ask", {"as": 0})
+    second = proxy.take(lambda m: m.get("method") == "elicitation/create")
+    assert first["id"] == 0 != second["id"]
+    for question, action in ((first, "accept"), (second, "decline")):
+        result = {"action": action}
+        proxy.send({"jsonrpc": "2.0", "id": question["id"], "result": result})
+    assert proxy.result(asked) == {"answered": {"action": "decline"}}
+    assert not any('"accept"' in one for one in site.heard)
+
+
+def test_a_server_that_closes_its_output_is_ended_and_started_again(
+    proxy: Proxy, site: Site
+) -> None:
+    site.fates("close")
+    proxy.answer(proxy.call("union", {}))
+    assert proxy.result(proxy.ask("ping")) == {}
+    assert len(site.lives) == 2
+
+
+SHORT = "import sys; sys.stdin.readline(); sys.exit(3)"
+
+
+def test_a_server_that_ends_each_time_is_refused_after_some_starts_and_the_proxy_lives(
+    tmp_path: Path,
+) -> None:
+    site = Site(tmp_path)
+    with site.proxy(server=(sys.executable, "-c", SHORT)) as proxy:
+        errors = [proxy.answer(proxy.ask("ping"))["error"] for _ in range(LIMIT + 3)]
+        assert {error["code"] for error in errors} == {-32000}
+        assert "the server ended (exit code 3)" in errors[0]["message"]
+        assert f"the server ended {LIMIT} times" in errors[-1]["message"]
+        assert "exit code 3" in errors[-1]["message"]
+        failed = proxy.called("post", POST)
+        assert failed["isError"]
+        assert texts(failed).startswith("nothing was executed: the server ended")
+    assert [record.state for record in site.records()] == ["not_executed"]
+
+
+def test_a_server_that_ends_at_once_leaves_the_client_with_an_error(tmp_path: Path) -> None:
+    with Site(tmp_path).proxy(server=(sys.executable, "-c", "pass")) as proxy:
+        refused = proxy.answer(proxy.ask("initialize", INITIALIZE))
+        assert refused["error"]["code"] == -32000
+        assert "exit code 0" in refused["error"]["message"]
+
+
+ONCE = """
+import json, os, sys
+if os.path.exists(sys.argv[1]):
+    sys.stdin.readline()
+    sys.exit(4)
+open(sys.argv[1], "w").close()
+line = json.loads(sys.stdin.readline())
+print(json.dumps({"jsonrpc": "2.0", "id": line["id"], "result": {}}), flush=True)
+"""
+
+
+def test_a_server_that_does_not_open_its_session_again_is_an_error_and_no_loop(
+    tmp_path: Path,
+) -> None:
+    server = (sys.executable, "-c", ONCE, str(tmp_path / "was"))
+    with Site(tmp_path).proxy(server=server) as proxy:
+        proxy.result(proxy.ask("initialize", INITIALIZE))
+        refused = proxy.answer(proxy.ask("ping"))["error"]
+        assert refused["code"] == -32000
+        assert "session" in refused["message"] or "exit code" in refused["message"]
+
+
+def test_starts_are_paused_ever_longer_and_counted_for_a_while() -> None:
+    now = [0.0]
+    restarts = Restarts(lambda: now[0])
+    restarts.how = "exit code 1"
+    assert [restarts.next() for _ in range(LIMIT)] == [0.0, 0.1, 0.2, 0.4, 0.8]
+    now[0] = WINDOW
+    with pytest.raises(DownError, match="exit code 1"):
+        restarts.next()
+    now[0] = WINDOW + 0.1
+    assert restarts.next() == 0.0
+
+
+def test_when_the_proxy_ends_in_the_middle_of_a_call_its_outcome_is_unknown(
+    site: Site,
+) -> None:
+    site.fates("hang_after")
+    with site.proxy() as first:
+        first.call("charge", {"customer": "c", "amount": 1})
+        while not site.effects:
+            time.sleep(0.02)
+        first.process.terminate()
+        assert first.wait() == 0
+    with site.proxy() as second:
+        result = second.called("charge", {"customer": "c", "amount": 1})
+    assert texts(result).startswith("done e1")
+    assert (len(site.effects), len(site.calls)) == (1, 2)
+
+
+def test_a_client_that_closes_early_still_lets_a_call_end(site: Site) -> None:
+    site.fates("slow")
+    with site.proxy() as first:
+        first.call("post", POST)
+    assert [record.state for record in site.records()] == ["done"]
+    assert b"done e1" in first.raw[-1]
