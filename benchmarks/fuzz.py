@@ -1,7 +1,7 @@
-"""Random examples for some minutes: the property tests again and again, with another seed.
+"""Random examples: the property tests again and again with another seed, then the MCP proxy.
 
-`python benchmarks/fuzz.py [--minutes 5] [--seed 0]` stops at the first failure, and names the
-seed that shows it again.
+`python benchmarks/fuzz.py [--minutes 5] [--seed 0]`, that long for each, stops at the first
+failure, and names the seed that shows it again.
 """
 
 import argparse
@@ -9,6 +9,8 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+
+import fuzz_mcp
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -28,7 +30,7 @@ def main() -> int:
             return 1
         print(f"seed {seed}: nothing found", flush=True)
         seed += 1
-    return 0
+    return fuzz_mcp.run(given.minutes, given.seed)
 
 
 def property_tests() -> list[str]:

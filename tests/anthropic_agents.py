@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 import httpx2
+import pytest
 from anthropic import Anthropic, AsyncAnthropic
 
-from adapter_suite import Call, Told, World
+from adapter_suite import CHARGE, Call, Told, World
 from retry_guard import GuardError, Unresolved
 from retry_guard_anthropic import Run, RunnerTools, run_tools, stream_tools
 from retry_guard_functions import Toolbox
@@ -150,6 +151,17 @@ class _Events(httpx2.SyncByteStream, httpx2.AsyncByteStream):
             yield piece
 
 
+def calls_in(messages: Sequence[Any]) -> list[Block]:
+    """All calls of a history."""
+    return [
+        block
+        for message in messages
+        if message["role"] == "assistant"
+        for block in message["content"]
+        if block["type"] == "tool_use"
+    ]
+
+
 def results_in(messages: Sequence[Any]) -> list[Block]:
     """All tool results of a history."""
     return [
@@ -212,6 +224,9 @@ class End:
     run: Any = None
 
 
+C1 = Call("toolu_1", CHARGE)
+C2 = Call("toolu_2", {"customer": "c2", "amount": 7})
+LIST = Call("toolu_3", {}, "list_charges")
 USER: list[Any] = [{"role": "user", "content": "Charge them."}]
 ASK: dict[str, Any] = {"model": "scripted", "max_tokens": 100, "messages": USER}
 
@@ -306,6 +321,11 @@ def _told(result: Block) -> Told:
     if result.get("is_error"):
         return Told("unresolved", text)
     return Told("done", json.loads(text) if text.startswith("{") else text)
+
+
+every_run = pytest.mark.parametrize("run", [blocking, awaited], ids=["sync", "async"])
+every_loop = pytest.mark.parametrize("kind", KINDS[:2])
+every_runner = pytest.mark.parametrize("kind", KINDS[2:])
 
 
 class AnthropicBench:

@@ -44,6 +44,12 @@ READ: dict[str, Any] = {
 READABLE: dict[str, Any] = {"read_back": READ, "in_flight_bound": 20}
 
 
+def contract_of(**stated: Any) -> Contract:  # noqa: ANN401 - handed on
+    """The contract of the tool that commits, with further terms."""
+    whole: dict[str, Any] = {**STATED, **stated}
+    return Contract(**whole)
+
+
 class TokenRefusedError(Exception):
     """The server read the request and refused its token: nothing ran."""
 
@@ -192,7 +198,7 @@ class Town:
     def contract(self, **stated: Any) -> Contract:  # noqa: ANN401 - handed on
         rule = {**CONFIRM, **stated.pop("confirm", {})}
         rule |= {} if self.one else {"preview": PREVIEW}
-        return Contract(**{**STATED, "confirm": rule, **stated})
+        return contract_of(confirm=rule, **stated)
 
     def office(self, contract: Contract | None = None, **options: Any) -> Office:  # noqa: ANN401 - handed on
         """A guard as another process has it."""

@@ -42,6 +42,12 @@ def echo(text: str) -> str:
 
 
 @server.tool()
+def pay(amount: int, idempotency_key: str = "") -> str:
+    """Write something; what the guard owns."""
+    return f"paid {amount}"
+
+
+@server.tool()
 def place(city: str) -> Place:
     """Answer in a structure."""
     return Place(city=city, degrees=21.5)

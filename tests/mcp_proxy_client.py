@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,12 +17,12 @@ from retry_guard_ledgers import open_ledger
 
 SERVER = str(Path(__file__).with_name("mcp_proxy_server.py"))
 COMMAND = (sys.executable, "-m", "retry_guard_console", "mcp")
-META = {
+META: dict[str, Any] = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
     "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
 }
-INITIALIZE = {
+INITIALIZE: dict[str, Any] = {
     "protocolVersion": "2025-11-25",
     "capabilities": {},
     "clientInfo": {"name": "test", "version": "1"},
@@ -44,6 +44,9 @@ contracts:
   - {tool: list_charges, effect: read}
 """
 LONG = 20.0
+
+Json = dict[str, Any]
+Given = str | int
 
 
 class Site:
@@ -172,14 +175,16 @@ class Proxy:
     def send(self, message: object) -> None:
         self.write(json.dumps(message).encode() + b"\n")
 
-    def ask(self, method: str, params: dict[str, Any] | None = None, given: object = None) -> Any:
+    def ask(self, method: str, params: Json | None = None, given: Given | None = None) -> Given:
         """Send a request; return its id."""
         self._count += 1
         named = self._count if given is None else given
         self.send({"jsonrpc": "2.0", "id": named, "method": method, "params": params or {}})
         return named
 
-    def call(self, tool: str, arguments: Any, given: object = None, **more: Any) -> Any:
+    def call(
+        self, tool: str, arguments: object, given: Given | None = None, **more: object
+    ) -> Given:
         """Send a call of a tool; return its id."""
         return self.ask("tools/call", {"name": tool, "arguments": arguments, **more}, given)
 
@@ -191,14 +196,18 @@ class Proxy:
 
     # To hear
 
+    def asked(self, method: str) -> Json:
+        """Return the next request or notification with that method."""
+        return self.take(lambda m: m.get("method") == method)
+
     def next(self) -> dict[str, Any]:
         """Return the next message."""
         line = self._lines.get(timeout=LONG)
         assert line, f"it has ended; it said: {self.errors}"
-        message: dict[str, Any] = json.loads(line)
-        return message
+        message: Json | list[Json] = json.loads(line)
+        return message if isinstance(message, dict) else {"batch": message}
 
-    def take(self, wanted: Any) -> dict[str, Any]:
+    def take(self, wanted: Callable[[Json], bool]) -> Json:
         """Return the first message that fits, and keep the others."""
         for at, message in enumerate(self._kept):
             if wanted(message):
@@ -211,9 +220,7 @@ class Proxy:
 
     def answer(self, given: object) -> dict[str, Any]:
         """Return the answer to a request."""
-        return self.take(
-            lambda m: isinstance(m, dict) and m.get("id") == given and "method" not in m
-        )
+        return self.take(lambda m: "id" in m and m["id"] == given and "method" not in m)
 
     def result(self, given: object) -> dict[str, Any]:
         """Return the result of a request."""
@@ -221,9 +228,9 @@ class Proxy:
         result: dict[str, Any] = answered["result"]
         return result
 
-    def called(self, tool: str, arguments: Any, **more: Any) -> dict[str, Any]:
+    def called(self, tool: str, arguments: object, **more: object) -> Json:
         """Call a tool, and return its result."""
-        return self.result(self.call(tool, arguments, **more))
+        return self.result(self.call(tool, arguments, None, **more))
 
     def silent(self) -> bool:
         """Whether nothing more comes before the answer to a ping."""
@@ -263,5 +270,9 @@ def tools(result: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {tool["name"]: tool for tool in result["tools"]}
 
 
-def names(values: Iterable[dict[str, Any]], name: str) -> list[Any]:
-    return [value[name] for value in values]
+def wait_for(condition: Callable[[], bool]) -> None:
+    """Return once it is so."""
+    until = time.monotonic() + LONG
+    while not condition():
+        assert time.monotonic() < until, "it never was so"
+        time.sleep(0.02)

@@ -10,7 +10,8 @@ lives.txt        a line for each start
 Fates: `ok`; `kill_after`, `kill_before` (the process kills itself, with or without the effect);
 `hang_after`, `hang_before` (no answer); `slow` (0.5 s, then ok); `error_after`, `error_before`
 (isError); `rpc_after` (-32603); `refuse` (-32602); `close` (closes its output after the effect);
-`fake` (the effect, with a mark in `_meta` that only a guard may give); `input` (asks for input).
+`fake` (the effect, with a mark in `_meta` that only a guard may give); `input` (asks for input),
+`slow_input` (so after 0.5 s).
 """
 
 import base64
@@ -22,18 +23,18 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-VERSIONS = ("2025-06-18", "2025-11-25")
+Json = dict[str, Any]
 STATELESS = "io.modelcontextprotocol/protocolVersion"
 KEY = {"type": "string", "description": "names the request"}
-CHARGE: dict[str, Any] = {
+CHARGE: Json = {
     "type": "object",
     "properties": {"customer": {"type": "string"}, "amount": {"type": "number"}, "key": KEY},
     "required": ["customer", "amount", "key"],
 }
-PLAIN: dict[str, Any] = {"type": "object", "properties": {"text": {"type": "string"}}}
-TOOLS: list[dict[str, Any]] = [
+PLAIN: Json = {"type": "object", "properties": {"text": {"type": "string"}}}
+TOOLS: list[Json] = [
     {"name": "charge", "description": "Charge.", "inputSchema": CHARGE, "x-vendor": {"a": 1e3}},
     {"name": "post", "inputSchema": PLAIN, "annotations": {"idempotentHint": True}},
     {"name": "post.dotted", "inputSchema": {"type": "object", "additionalProperties": False}},
@@ -46,6 +47,12 @@ TOOLS: list[dict[str, Any]] = [
     {"name": "list_charges", "inputSchema": PLAIN, "annotations": {"readOnlyHint": True}},
 ]
 READS = ("list_charges", "echo")
+
+
+def inside(holder: Json, name: str) -> Json:
+    """Return a member that is an object, else nothing."""
+    value = holder.get(name)
+    return cast("Json", value) if isinstance(value, dict) else {}
 
 
 class Server:
@@ -82,7 +89,7 @@ class Server:
         with self.out:
             os.write(1, json.dumps(message).encode() + b"\n")
 
-    def answer(self, given: object, result: dict[str, Any], *, stateless: bool) -> None:
+    def answer(self, given: object, result: Json, *, stateless: bool) -> None:
         more = {"resultType": "complete"} if stateless and "resultType" not in result else {}
         self.say({"jsonrpc": "2.0", "id": given, "result": {**result, **more}})
 
@@ -94,28 +101,27 @@ class Server:
     def hear(self, line: bytes) -> None:
         self.append("heard.jsonl", line.decode("utf-8", "replace"))
         try:
-            message = json.loads(line)
+            message: Any = json.loads(line)
         except ValueError:
             self.error(None, -32700, "no JSON")
             return
         if isinstance(message, list):
-            for one in message:
-                self.one(one)
+            for one in message:  # pyright: ignore[reportUnknownVariableType] - of any type
+                self.one(one)  # pyright: ignore[reportUnknownArgumentType] - (the same)
         elif isinstance(message, dict):
-            self.one(message)
+            self.one(cast("Json", message))
 
-    def one(self, message: dict[str, Any]) -> None:
-        given = message.get("params")
-        params: dict[str, Any] = given if isinstance(given, dict) else {}
-        stateless = STATELESS in (params.get("_meta") or {})
+    def one(self, message: Json) -> None:  # noqa: C901, PLR0912 - one case for each method
+        params = inside(message, "params")
+        stateless = STATELESS in inside(params, "_meta")
         match message.get("method"):
             case "initialize":
                 version = params.get("protocolVersion")
-                said = {"protocolVersion": version, "capabilities": {"tools": {}}}
+                said: Json = {"protocolVersion": version, "capabilities": {"tools": {}}}
                 named = {"serverInfo": {"name": "scripted", "version": "1"}}
                 self.answer(message["id"], {**said, **named}, stateless=False)
             case "server/discover" if stateless:
-                found = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
+                found: Json = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
                 self.answer(message["id"], found, stateless=True)
             case "subscriptions/listen":
                 self.say({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
@@ -145,8 +151,8 @@ class Server:
             case _:
                 pass
 
-    def call(self, given: object, params: dict[str, Any], stateless: bool) -> None:
-        tool, arguments = params.get("name"), params.get("arguments") or {}
+    def call(self, given: object, params: Json, stateless: bool) -> None:
+        tool, arguments = params.get("name"), inside(params, "arguments")
         if tool == "list_charges":
             body = json.dumps({"charges": self.read("effects.jsonl"), "complete": True})
             text = {"content": [{"type": "text", "text": body}], "isError": False}
@@ -158,18 +164,20 @@ class Server:
             return
         self.write(given, params, self.fate(), stateless=stateless)
 
-    def write(self, given: object, params: dict[str, Any], fate: str, *, stateless: bool) -> None:
-        if fate == "input" and "inputResponses" not in params:
+    def write(  # noqa: C901 - one case for each fate
+        self, given: object, params: Json, fate: str, *, stateless: bool
+    ) -> None:
+        if fate in ("slow", "slow_input"):
+            time.sleep(0.5)
+        if fate in ("input", "slow_input") and "inputResponses" not in params:
             wanted = {"confirm": {"method": "elicitation/create", "params": {"message": "Sure?"}}}
             asked = {"resultType": "input_required", "inputRequests": wanted}
             self.answer(given, {**asked, "requestState": "state-1"}, stateless=stateless)
             return
-        token = (params.get("_meta") or {}).get("progressToken")
+        token = inside(params, "_meta").get("progressToken")
         if token is not None:
-            beat = {"progressToken": token, "progress": 1}
+            beat: Json = {"progressToken": token, "progress": 1}
             self.say({"jsonrpc": "2.0", "method": "notifications/progress", "params": beat})
-        if fate == "slow":
-            time.sleep(0.5)
         if fate in ("kill_before", "hang_before", "error_before", "refuse"):
             self.before(given, fate, stateless=stateless)
             return
@@ -203,9 +211,9 @@ class Server:
             case _:
                 pass
 
-    def effect(self, params: dict[str, Any]) -> dict[str, Any]:
-        arguments = params.get("arguments") or {}
-        key = arguments.get("key") or (params.get("_meta") or {}).get("key")
+    def effect(self, params: Json) -> Json:
+        arguments = inside(params, "arguments")
+        key = arguments.get("key") or inside(params, "_meta").get("key")
         known = self.read("effects.jsonl")
         equal = [one for one in known if key and one["key"] == key]
         if not equal:
@@ -217,7 +225,7 @@ class Server:
         return {"content": [*blocks, {"type": "text", "text": "second block"}], "isError": False}
 
 
-def failed(text: str) -> dict[str, Any]:
+def failed(text: str) -> Json:
     return {"content": [{"type": "text", "text": text}], "isError": True}
 
 

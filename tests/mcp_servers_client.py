@@ -152,8 +152,13 @@ def connected(
     generation: str = STATEFUL,
     capabilities: Message | None = None,
     answers: Mapping[str, Callable[[Message], object]] | None = None,
+    *,
+    begun: bool = True,
 ) -> Generator[Client]:
-    """Start a server, open a session with it, and end it afterwards; stderr goes to a file."""
+    """Start a server, open a session with it, and end it afterwards; stderr goes to a file.
+
+    `begun`: whether the session is opened, or left to the caller.
+    """
     with (folder / "stderr").open("ab") as errors:
         pipe = subprocess.PIPE
         process = subprocess.Popen(
@@ -162,7 +167,8 @@ def connected(
         client = Client(process, generation)
         client.answers.update(answers or {})
         try:
-            client.begin(capabilities)
+            if begun:
+                client.begin(capabilities)
             yield client
         finally:
             client.end()

@@ -1,6 +1,6 @@
 """Third-party MCP servers at pinned versions, in `build/servers/`: installed once, then found.
 
-`python tests/mcp_servers_installed.py` installs them; `make servers` does that.
+`python tests/mcp_servers_installed.py [NAME…]` installs them, or some; `make servers` does that.
 """
 
 import fcntl
@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -118,16 +119,19 @@ def git() -> str:
     return found
 
 
-def main() -> int:
-    """Install all of them; without Node, say so and go on."""
-    for name in PYTHON:
-        python(name)
-    try:
-        node("@modelcontextprotocol/server-memory")
-    except pytest.skip.Exception as skipped:
-        print(f"skipped: {skipped}")
+def main(names: Sequence[str]) -> int:
+    """Install these places, or all; without Node, say so and go on."""
+    for name in names or (*PYTHON, "node"):
+        if name != "node":
+            python(name)
+            continue
+        try:
+            node("@modelcontextprotocol/server-memory")
+        except (pytest.skip.Exception, pytest.fail.Exception) as refused:
+            print(refused, file=sys.stderr)
+            return int(isinstance(refused, pytest.fail.Exception))
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -65,7 +65,8 @@ async def charge(customer: str, amount: int, key: str = "") -> dict[str, Any]:
 async def charge_by_meta(customer: str, amount: int, context: Context) -> dict[str, Any]:
     """Charge a customer."""
     meta: Any = context.request_context.meta
-    return await charged("charge_by_meta", customer, amount, (meta or {}).get("till/key", ""))
+    key: str = meta["till/key"] if meta else ""
+    return await charged("charge_by_meta", customer, amount, key)
 
 
 @server.tool()

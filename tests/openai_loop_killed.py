@@ -12,7 +12,7 @@ from pathlib import Path
 
 from adapter_suite import Call
 from openai_loop_models import Model, answers_in, blocking, says
-from retry_guard import Contract
+from retry_guard import Contract, Policy
 from retry_guard_ledgers import SQLiteLedger
 from retry_guard_openai import Toolbox
 
@@ -38,7 +38,8 @@ def main(folder: Path, where: str) -> None:
             end_here()
         return {"id": "ch_1"}
 
-    box = Toolbox(SQLiteLedger(folder / "guard.db"), [Contract(tool="charge")], tools=[charge])
+    ledger, policy = SQLiteLedger(folder / "guard.db"), Policy(lease=1.0)
+    box = Toolbox(ledger, [Contract(tool="charge")], tools=[charge], policy=policy)
     call = Call(f"call_{os.getpid()}", {"customer": "c1", "amount": 5})
     model = (Deadly if where == "model" else Model)("chat", [says("chat", "", call)])
     sys.stdout.write(answers_in(blocking(model, box).items)[call.id])

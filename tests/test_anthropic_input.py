@@ -15,6 +15,7 @@ import pytest
 from adapter_suite import CHARGE, Call, World
 from anthropic_agents import (
     ASK,
+    C1,
     KINDS,
     USER,
     Block,
@@ -23,8 +24,8 @@ from anthropic_agents import (
     Runner,
     Script,
     asks,
-    awaited,
     blocking,
+    every_run,
     loop,
     results_in,
     says,
@@ -36,10 +37,8 @@ from guards import PLAIN, Flaky
 from retry_guard import LedgerError, UsageError
 from retry_guard_anthropic import run_tools
 
-every_run = pytest.mark.parametrize("run", [blocking, awaited], ids=["sync", "async"])
 every_kind = pytest.mark.parametrize("kind", KINDS)
 PAGE = Path(__file__).resolve().parents[1] / "adapters/anthropic/README.md"
-C1 = Call("toolu_1", CHARGE)
 
 
 @pytest.fixture

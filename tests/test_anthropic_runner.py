@@ -8,8 +8,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from adapter_suite import CHARGE, Call, World
+from adapter_suite import Call, World
 from anthropic_agents import (
+    C1,
+    C2,
     End,
     Kind,
     Runner,
@@ -18,7 +20,8 @@ from anthropic_agents import (
     asks,
     async_runner_of,
     awaited,
-    blocking,
+    every_run,
+    every_runner,
     results_in,
     runner_of,
     tool_use,
@@ -28,11 +31,6 @@ from anthropic_agents import (
 from guards import PLAIN, Flaky, Operator, changed
 from retry_guard import Answer, LedgerError, UsageError
 from retry_guard_anthropic import RunnerTools
-
-every_run = pytest.mark.parametrize("run", [blocking, awaited], ids=["sync", "async"])
-every_kind = pytest.mark.parametrize("kind", ["runner", "runner-stream", "runner-eager"])
-C1 = Call("toolu_1", CHARGE)
-C2 = Call("toolu_2", {"customer": "c2", "amount": 7})
 
 
 @pytest.fixture
@@ -89,7 +87,7 @@ def test_what_ran_before_its_stream_broke_does_not_run_for_the_next_sample(
 
 
 @every_run
-@every_kind
+@every_runner
 def test_the_model_reads_the_guards_sentence_and_the_application_has_the_record(
     kind: Kind, run: Runner, world: World
 ) -> None:
@@ -105,7 +103,7 @@ def test_the_model_reads_the_guards_sentence_and_the_application_has_the_record(
 
 
 @every_run
-@every_kind
+@every_runner
 def test_a_ledger_that_is_down_sends_nothing_and_the_application_has_the_reason(
     kind: Kind, run: Runner, world: World
 ) -> None:
@@ -124,7 +122,7 @@ def test_a_ledger_that_is_down_sends_nothing_and_the_application_has_the_reason(
 
 
 @every_run
-@every_kind
+@every_runner
 def test_what_a_tool_without_a_contract_raises_is_told_without_an_invitation(
     kind: Kind, run: Runner, world: World
 ) -> None:
@@ -149,7 +147,7 @@ def test_an_operator_is_asked_and_the_answer_is_the_result(run: Runner, world: W
 
 
 @every_run
-@every_kind
+@every_runner
 def test_calls_that_were_cut_off_are_not_run(kind: Kind, run: Runner, world: World) -> None:
     run(kind, Script(Say([tool_use(C1)], "max_tokens")), toolbox_of(world))
     assert world.requests == 0

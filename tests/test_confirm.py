@@ -23,12 +23,12 @@ from retry_guard import Contract, Done, NotExecuted, Unresolved
 def test_without_a_guard_a_fresh_token_makes_a_second_room() -> None:
     """The bug as it was reported: every check of the server passes."""
     school = School()
-    for _ in range(2):
-        shown: Any = school.preview(ROOM, {})
-        school.create({**ROOM, "confirm_token": shown["confirm_token"]}, {})
+    shown: list[Any] = [school.preview(ROOM, {}) for _ in range(2)]
+    for each in shown:
+        school.create({**ROOM, "confirm_token": each["confirm_token"]}, {})
     assert len(school.rooms) == 2
     with pytest.raises(TokenRefusedError):
-        school.create({**ROOM, "confirm_token": shown["confirm_token"]}, {})
+        school.create({**ROOM, "confirm_token": shown[0]["confirm_token"]}, {})
     with pytest.raises(TokenRefusedError):
         school.create({**OTHER, "confirm_token": school.mint(ROOM)}, {})
     late = school.mint(ROOM)

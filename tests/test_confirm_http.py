@@ -34,7 +34,7 @@ class Agents:
         self.contract = site.contract(**stated).model_dump(mode="json", exclude_unset=True)
         self.preview = "/exam-rooms" if one else "/exam-rooms/preview"
 
-    def start(self, turn: str, *steps: tuple[str, object]) -> subprocess.Popen[str]:
+    def start(self, turn: str | None, *steps: tuple[str, object]) -> subprocess.Popen[str]:
         """A process that makes these requests."""
         process = subprocess.Popen(
             [sys.executable, str(WORKER)],
@@ -43,21 +43,21 @@ class Agents:
             text=True,
         )
         assert process.stdin is not None
-        told = {"ledger": str(self.ledger), "contract": self.contract, "turn": turn}
+        told: dict[str, Any] = {"ledger": str(self.ledger), "contract": self.contract, "turn": turn}
         told |= {"url": self.site.url, "steps": steps, "lease": LEASE}
         process.stdin.write(json.dumps(told))
         process.stdin.close()
         process.stdin = None
         return process
 
-    def run(self, turn: str, *steps: tuple[str, object]) -> list[dict[str, Any]]:
+    def run(self, turn: str | None, *steps: tuple[str, object]) -> list[dict[str, Any]]:
         """What came of these requests, in a process of their own."""
         process = self.start(turn, *steps)
         out, _ = process.communicate(timeout=60)
         assert process.returncode == 0
         return [json.loads(line) for line in out.splitlines()]
 
-    def token(self, turn: str = "t1", given: object = ROOM) -> str:
+    def token(self, turn: str | None = "t1", given: object = ROOM) -> str:
         (shown,) = self.run(turn, (self.preview, given))
         token: str = shown["body"]["confirm_token"]
         return token
@@ -152,11 +152,11 @@ def test_of_processes_that_begin_together_all_get_one_token_and_one_room(
 ) -> None:
     agents = Agents(site, tmp_path)
     with ThreadPoolExecutor(4) as pool:
-        tokens = list(pool.map(lambda _: agents.token(), range(4)))
+        tokens = list(pool.map(agents.token, ["t1", "t1", "t2", None]))
         assert len(set(tokens)) == 1
         step = ("/exam-rooms", {**ROOM, "confirm_token": tokens[0]})
-        ends = list(pool.map(lambda turn: agents.run(turn, step)[0], ["t1", "t1", "t2", "t3"]))
-    assert [end["body"] for end in ends] == [{"id": "room_1"}] * 4
+        ends = list(pool.map(agents.run, ["t1", "t1", "t2", "t3"], [step] * 4))
+    assert [end["body"] for (end,) in ends] == [{"id": "room_1"}] * 4
     assert len(site.school.rooms) == len(site.school.previews) == len(site.school.requests) == 1
 
 

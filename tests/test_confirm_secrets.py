@@ -13,7 +13,9 @@ from retry_guard import Contract, Done, Unresolved, UsageError
 from retry_guard_console import main
 from retry_guard_contracts import encode_result, unveil, veil
 
-SQLITE = [Offices(LABS[f"{kind}-sqlite"], one=one) for kind in ("sync", "async") for one in (0, 1)]
+SQLITE = [
+    Offices(LABS[f"{kind}-sqlite"], one=one) for kind in ("sync", "async") for one in (False, True)
+]
 on_disk = pytest.mark.parametrize("make", SQLITE, ids=["two", "one", "async-two", "async-one"])
 
 

@@ -67,13 +67,18 @@ def test_where_a_key_can_settle_it_the_same_token_is_handed_out_and_goes_on(
     assert len(town.school.rooms) == 1
 
 
+def empty(tool: str, given: Args) -> Args:
+    """A list that shows nothing yet."""
+    return {"rooms": []}
+
+
 @every_office
 def test_a_lost_answer_is_settled_by_a_read_before_a_preview_answers(
     make: Offices, tmp_path: Path
 ) -> None:
     town = make(tmp_path)
     stated = town.contract(read_back={**READABLE["read_back"], "complete": None})
-    office = town.office(stated, read=lambda tool, given: {"rooms": []})
+    office = town.office(stated, read=empty)
     token = office.token()
     town.school.fates = ["lost_ack"]
     assert isinstance(office.confirm(token), Unresolved)

@@ -78,6 +78,7 @@ def test_a_contract_cannot_be_changed() -> None:
             setattr(holder, name, "x")
 
 
+TOKEN: dict[str, Any] = {"token": "token", "param": "token"}
 BATCH: dict[str, Any] = {
     "tool": "t",
     "batch": {"items": "rows"},
@@ -180,6 +181,35 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         {"tool": "t", "read_back": {**READ, "args": {"k": "header:Key"}}},
         "read_back: header:Key is not where the key travels",
     ),
+    ({"tool": "t", "confirm": {"param": "token"}}, "token\n  Field required"),
+    ({"tool": "t", "confirm": {"token": "token"}}, "param\n  Field required"),
+    ({"tool": "t", "confirm": {**TOKEN, "phase": "preview"}}, "Extra inputs"),
+    ({"tool": "t", "confirm": "preview_t"}, "valid dictionary"),
+    ({"tool": "t", "confirm": {**TOKEN, "expires": 0}}, "greater than 0"),
+    ({"tool": "t", "confirm": {**TOKEN, "expires": inf}}, "finite"),
+    ({"tool": "t", "confirm": {**TOKEN, "expires": "300"}}, "valid number"),
+    ({"tool": "t", "confirm": {**TOKEN, "outside": "ok"}}, "'refused' or 'accepted'"),
+    ({"tool": "t", "confirm": {**TOKEN, "token": "tokens[]"}}, "a token is one value"),
+    ({"tool": "t", "confirm": {**TOKEN, "param": "tokens[].t"}}, "names no argument"),
+    ({"tool": "t", "confirm": {**TOKEN, "param": "."}}, "names no argument"),
+    ({"tool": "t", "confirm": {**TOKEN, "param": "header:Token"}}, "header:Token is no argument"),
+    ({"tool": "t", "confirm": {**TOKEN, "preview": "t"}}, "confirm.preview: is the tool itself"),
+    (
+        {"tool": "t", "confirm": {**TOKEN, "preview": "list_charges"}, "read_back": READ},
+        "confirm.preview: is the read-back",
+    ),
+    ({"tool": "t", "confirm": TOKEN, "effect": "read"}, "confirm: only a write is done once"),
+    ({"tool": "t", "confirm": TOKEN, "effect": "idempotent"}, "confirm: only a write is done once"),
+    ({"tool": "t", "confirm": TOKEN, "batch": {"items": "rows"}}, "remove batch or confirm"),
+    ({"tool": "t", "confirm": TOKEN, "key": {"param": "token"}}, "key.param: token is the token"),
+    ({"tool": "t", "confirm": TOKEN, "identity": ["token"]}, "identity: token is the token"),
+    ({"tool": "t", "confirm": TOKEN, "defaults": {"token": ""}}, "defaults: token is the token"),
+    ({"tool": "t", "confirm": TOKEN, "volatile": ["token.at"]}, "volatile: token.at is the token"),
+    ({"tool": "t", "confirm": TOKEN, "secret": ["token"]}, "secret: token is the token"),
+    (
+        {"tool": "t", "confirm": TOKEN, "read_back": {**READ, "match": {"t": "token"}}},
+        "read_back: token is secret",
+    ),
 ]
 
 
@@ -273,6 +303,8 @@ def test_the_digest_does_not_depend_on_the_spelling() -> None:
         {"read_back": {**READ, "permanent": True}},
         {"batch": {"items": "rows"}},
         {"batch": {"items": "rows", "key": "atomic"}},
+        {"confirm": TOKEN},
+        {"confirm": {**TOKEN, "preview": "p"}},
     ],
 )
 def test_the_digest_changes_with_every_term(other: dict[str, Any]) -> None:
@@ -317,6 +349,29 @@ def test_a_copy_that_does_not_fit_together_is_refused(update: dict[str, Any]) ->
     first = Contract(tool="t", key={"param": "k"}, identity=["amount"])
     with pytest.raises(ValidationError):
         first.model_copy(update=update)
+
+
+@pytest.mark.parametrize(("named", "tool"), [("preview_t", "preview_t"), (None, "t (preview)")])
+def test_the_contract_of_a_preview_names_the_action_and_has_no_key(
+    named: str | None, tool: str
+) -> None:
+    stated: dict[str, Any] = {"tool": "t", "server": "s", "identity": {"room": "fold"}}
+    stated["defaults"] = {"n": 1}
+    more: dict[str, Any] = {"twins": "count", "volatile": ["at"], "secret": ["pin"]}
+    write = Contract(
+        **stated,
+        **more,
+        resource="rooms",
+        key={"param": "body.key"},
+        read_back=READ,
+        in_flight_bound=5,
+        confirm={**TOKEN, "preview": named},
+    )
+    assert write.unnamed == ("body.key", "token")
+    assert write.sealed == ("pin", "token")
+    fields: dict[str, Any] = {**stated, **more, "tool": tool, "repeat": "allow"}
+    fields |= {"volatile": ["at", "body.key", "token"], "secret": ["pin", "token"]}
+    assert write.previewing == Contract(**fields)
 
 
 def test_what_a_tool_writes_is_itself_unless_a_resource_is_stated() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from retry_guard_contracts import Contract, ContractError, load_contracts, parse_contracts
+from retry_guard_contracts import Confirm, Contract, ContractError, load_contracts, parse_contracts
 
 GOOD = """\
 # the payments server
@@ -18,6 +18,7 @@ contracts:
       title: fold
       queue: exact
     defaults: {queue: general, urgent: false, weight: 1.5, note: null, "on": 'no'}
+    confirm: {preview: preview_ticket, token: confirm_token, param: confirm_token, expires: 300}
     read_back:
       tool: search_tickets
       args: {query: title, limit: {value: 50}}
@@ -45,6 +46,9 @@ def test_a_file_gives_its_contracts_in_order(tmp_path: Path) -> None:
         ("other", "charge"),
     ]
     assert contracts[1].in_flight_bound == 100.0
+    assert contracts[1].confirm == Confirm(
+        preview="preview_ticket", token="confirm_token", param="confirm_token", expires=300.0
+    )
     assert contracts[1].defaults == {
         "queue": "general",
         "urgent": False,
@@ -138,6 +142,18 @@ WRONG: list[tuple[str, str]] = [
     (
         "contracts:\n  - tool: a\n    secret: b\n",
         "c.yaml:3: secret: must be a list; put `- ` before each item",
+    ),
+    (
+        "contracts:\n  - tool: a\n    confirm: {token: t, param: t, phase: b}\n",
+        "c.yaml:3: confirm.phase: unknown field; remove it or correct its spelling",
+    ),
+    (
+        "contracts:\n  - tool: a\n    confirm:\n      token: t\n",
+        "c.yaml:3: confirm.param: is required; add it",
+    ),
+    (
+        "contracts:\n  - tool: a\n    confirm:\n      {token: t, param: t,\n       expires: 5m}\n",
+        "c.yaml:5: confirm.expires: must be a number of seconds; write it without quotes",
     ),
     ("contracts:\n  - tool:\n", "c.yaml:2: tool: must be text; put it in quotes"),
     ("contracts:\n  - tool: 5\n", "c.yaml:2: tool: must be text; put it in quotes"),

@@ -242,9 +242,13 @@ def test_a_call_that_was_refused_goes_out_again_where_the_graph_goes_back_to_the
     graph.add_node("tools", node)
     graph.add_edge(START, "tools")
     failed = {True: "tools", False: END}
-    graph.add_conditional_edges("tools", lambda s: s["messages"][-1].status == "error", failed)
+
+    def has_failed(state: dict[str, Any]) -> bool:
+        return bool(state["messages"][-1].status == "error")
+
+    graph.add_conditional_edges("tools", has_failed, failed)
     given = {"messages": [*human("h1")["messages"], asks(C1)]}
-    end = run(graph.compile(), given)
+    end = run(graph.compile(), given, {"recursion_limit": 5})
     assert [m.status for m in end["messages"] if isinstance(m, ToolMessage)] == ["error", "success"]
     assert (len(tried), len(world.effects)) == (2, 1)
 

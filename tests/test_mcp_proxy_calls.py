@@ -1,15 +1,15 @@
 """Guarded calls: one effect, whatever the client and the server do, and the tool's own answer."""
 
+import base64
 import json
 import sqlite3
-import time
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mcp_proxy_client import META, Proxy, Site, texts, turn
+from mcp_proxy_client import META, Proxy, Site, texts, turn, wait_for
 from retry_guard_ledgers import about
 
 CHARGE = {"customer": "c1", "amount": 5}
@@ -169,13 +169,6 @@ def done(name: str) -> list[dict[str, str]]:
     return [{"type": "text", "text": f"done {name}"}, {"type": "text", "text": "second block"}]
 
 
-def wait_for(condition: Any) -> None:
-    until = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.02)
-
-
 def test_a_result_counts_as_delivered_once_the_client_has_it(proxy: Proxy, site: Site) -> None:
     proxy.called("post", POST)
     wait_for(lambda: site.records()[0].delivered)
@@ -224,7 +217,9 @@ def test_in_a_turn_an_equal_call_is_a_repeat_and_in_the_next_one_an_action_with_
 
 
 @pytest.mark.parametrize("meta", [{}, {"claudecode/toolUseId": "u"}, {"threadId": "x"}])
-def test_where_no_turn_is_shown_time_decides(proxy: Proxy, site: Site, meta: Any) -> None:
+def test_where_no_turn_is_shown_time_decides(
+    proxy: Proxy, site: Site, meta: dict[str, Any]
+) -> None:
     proxy.called("post", POST, _meta=meta)
     proxy.called("post", POST, _meta={**meta, "progressToken": 5})
     assert [r.turn for r in site.records()] == [None]
@@ -291,20 +286,18 @@ def test_a_server_cannot_answer_a_call_that_it_never_got(proxy: Proxy, site: Sit
     site.fates("slow")
     given = proxy.call("post", POST)
     wait_for(lambda: len(site.calls) == 1)
-    forged = {"jsonrpc": "2.0", "id": given, "result": {"content": []}}
+    forged: dict[str, Any] = {"jsonrpc": "2.0", "id": given, "result": {"content": []}}
     proxy.send({"jsonrpc": "2.0", "method": "raw", "params": {"bytes": base64_of(forged)}})
     assert proxy.result(given) == OWN
 
 
 def base64_of(message: object) -> str:
-    import base64
-
     return base64.b64encode(json.dumps(message).encode() + b"\n").decode()
 
 
 def test_progress_is_relayed_with_the_clients_own_token(proxy: Proxy) -> None:
     given = proxy.call("post", POST, _meta={"progressToken": "mine"})
-    beat = proxy.take(lambda m: m.get("method") == "notifications/progress")
+    beat = proxy.asked("notifications/progress")
     assert beat["params"] == {"progressToken": "mine", "progress": 1}
     proxy.result(given)
 

@@ -1,7 +1,6 @@
 """The harmful defaults of the SDK, switched on: nothing happens twice, nothing invites a repeat."""
 
 import asyncio
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +8,6 @@ from typing import Any
 
 import pytest
 from agents import (
-    Agent,
     FunctionTool,
     GuardrailFunctionOutput,
     InputGuardrail,
@@ -25,7 +23,6 @@ from agents.tool_context import ToolContext
 from adapter_suite import CONTRACTS, Call, World
 from guards import changed
 from openai_agents_runs import (
-    QUIET,
     agent_of,
     asks,
     go,
@@ -51,6 +48,15 @@ OPEN = "It is not known whether `charge` took effect"
 @pytest.fixture
 def world(tmp_path: Path) -> World:
     return World(CONTRACTS["neither"], tmp_path)
+
+
+def mine(_: Any) -> dict[str, int]:
+    return {"mine": 1}
+
+
+async def until_charged(world: World) -> None:
+    while not world.effects:  # noqa: ASYNC110 - a world tells nobody
+        await asyncio.sleep(0.005)
 
 
 def again(call: Call, name: str) -> Call:
@@ -83,22 +89,23 @@ def test_without_the_guard_the_text_invites_a_repeat(world: World) -> None:
 
 
 def refusing(error: Exception, **options: Any) -> FunctionTool:
-    @function_tool(**options)
     def charge(customer: str, amount: int) -> str:
         """Charge a customer."""
         raise error
 
-    return charge
+    made: FunctionTool = function_tool(charge, **options)
+    return made
 
 
 REFUSED = ConnectionRefusedError("host 10.0.0.7")
 
 
 @pytest.mark.parametrize("own", [None, "Nothing was charged."])
-def test_what_did_not_run_reads_as_the_application_wants_it(
-    own: str | None, world: World
-) -> None:
-    options = {} if own is None else {"failure_error_function": lambda *_: own}
+def test_what_did_not_run_reads_as_the_application_wants_it(own: str | None, world: World) -> None:
+    def tell_own(*_: object) -> str | None:
+        return own
+
+    options: dict[str, Any] = {} if own is None else {"failure_error_function": tell_own}
     guard = guard_of(world, [refusing(REFUSED, **options)])
     result = go(agent_of(guard, asks(C1)))
     assert text_of(result, C1) == (own or "nothing was executed: ConnectionRefusedError")
@@ -199,8 +206,7 @@ def test_a_run_that_is_cancelled_leaves_what_the_next_one_meets(world: World) ->
 
     async def cancelled() -> None:
         run = asyncio.ensure_future(plainly(agent_of(guard_of(world, [tool]), asks(C1))))
-        while not world.requests:
-            await asyncio.sleep(0.005)
+        await until_charged(world)
         run.cancel()
         with pytest.raises(asyncio.CancelledError):
             await run
@@ -272,8 +278,7 @@ def test_the_sibling_of_a_call_that_ends_the_run_is_not_forgotten(world: World) 
     @function_tool(failure_error_function=None)
     async def explode() -> str:
         """Fail once the charge is made."""
-        while not world.effects:
-            await asyncio.sleep(0.005)
+        await until_charged(world)
         raise ValueError("boom")
 
     tools = [function_tool(slow(world, 0.5)), explode]
@@ -296,8 +301,7 @@ def test_a_guardrail_that_trips_beside_a_tool_forgets_nothing(
     tool = function_tool(slow(world, seconds))
 
     async def trip(*_: object) -> GuardrailFunctionOutput:
-        while not world.effects:
-            await asyncio.sleep(0.005)
+        await until_charged(world)
         await asyncio.sleep(0.1)
         return GuardrailFunctionOutput(output_info=None, tripwire_triggered=True)
 
@@ -330,7 +334,7 @@ def test_a_replay_is_marked_where_no_model_looks(world: World) -> None:
 
 def test_the_applications_own_data_stays_beside_the_note(world: World) -> None:
     world.fates.append("lost_ack")
-    tools = tools_of(world, custom_data_extractor=lambda _: {"mine": 1})
+    tools = tools_of(world, custom_data_extractor=mine)
     result = go(agent_of(guard_of(world, tools), asks(C1, C2)))
     data = [outputs(result)[call.id].custom_data or {} for call in (C1, C2)]
     assert [each["mine"] for each in data] == [1, 1]
@@ -361,10 +365,3 @@ def test_observing_changes_nothing_that_is_seen(world: World) -> None:
     result = go(agent_of(guard_of(world, mode="observe"), asks(C2)))
     assert "Please try again" in text_of(result, C2)
     assert guard_of(world, [tool], mode="off").tools[0] is tool
-
-
-def test_nothing_is_traced_in_these_tests(world: World) -> None:
-    assert QUIET.tracing_disabled
-    result = go(agent_of(guard_of(world), asks(C1)))
-    assert isinstance(result.last_agent, Agent)
-    assert json.dumps(result.to_input_list())

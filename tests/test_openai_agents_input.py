@@ -106,7 +106,11 @@ def test_a_tool_that_still_hides_its_errors_is_refused(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As it would be with a release of the SDK that has no such switch."""
-    monkeypatch.setattr("retry_guard_openai_agents._sdk.no_failure_text", lambda _: None)
+
+    def keep(_: FunctionTool) -> None:
+        """Switch nothing off."""
+
+    monkeypatch.setattr("retry_guard_openai_agents._sdk.no_failure_text", keep)
     with pytest.raises(UsageError, match="charge hides its errors: make it with failure_error"):
         guard_of(world)
 
@@ -121,11 +125,13 @@ class User:
 
 
 def by_user(world: World, **options: Any) -> AgentGuard:
-    def account(user: User) -> str:
-        found: str = user.account
-        return found
+    def account(user: User) -> Any:
+        return user.account
 
-    return guard_of(world, scope=account, turn=lambda user: user.message, **options)
+    def message(user: User) -> Any:
+        return user.message
+
+    return guard_of(world, scope=account, turn=message, **options)
 
 
 def test_users_who_share_a_process_share_no_record(world: World) -> None:
@@ -167,7 +173,7 @@ def test_a_turn_that_cannot_be_one_sends_nothing(message: Any, world: World) -> 
 
 def test_a_turn_that_was_opened_around_the_run_counts(world: World) -> None:
     async def twice() -> list[Any]:
-        guard, runs = guard_of(world, turn=lambda _: pytest.fail("not asked")), list[Any]()
+        guard, runs = guard_of(world, turn=pytest.fail), list[Any]()
         for turn in ("t1", "t2"):
             with AsyncGuard.turn("acme", turn):
                 runs.append(await plainly(agent_of(guard, asks(C1))))
@@ -208,7 +214,7 @@ def test_blank_arguments_are_none(arguments: str, world: World) -> None:
         return "pong"
 
     guard = guard_of(world, [ping], contracts=[Contract(tool="ping")])
-    calls = [[function_call("ping", {}, call_id=name)] for name in ("c1", "c2")]
+    calls: list[Any] = [[function_call("ping", {}, call_id=name)] for name in ("c1", "c2")]
     calls[0][0].arguments = arguments
     result = go(agent_of(guard, *calls))
     assert [text_of(result, Call(name, {})) for name in ("c1", "c2")] == ["pong", "pong"]
@@ -296,7 +302,7 @@ def test_the_tools_own_approval_stays_as_it_was(policy: Any, tmp_path: Path) -> 
 
     async def above(_: Any, arguments: dict[str, Any], call_id: str) -> bool:
         seen.append((arguments, call_id))
-        return arguments["amount"] > 10
+        return bool(arguments["amount"] > 10)
 
     needs = above if isinstance(policy, str) else policy
     guard = guard_of(world, tools_of(world, needs_approval=needs))
@@ -353,6 +359,24 @@ def test_a_replay_reads_as_the_tools_own_result(value: Any, world: World) -> Non
     assert text_of(first, C1) == text_of(second, C1)
     assert ran == [1]
     assert note_of(second, C1)["replayed"] is True
+
+
+def test_a_tool_with_a_schema_for_its_results_is_guarded_too(world: World) -> None:
+    """The guard's sentences are not held against it; a replay is, and fits."""
+
+    @function_tool(allowed_callers=["direct", "programmatic"], output_type=Receipt)
+    def charge(customer: str, amount: int) -> Any:
+        """Charge a customer."""
+        return Receipt(world.charge(customer, amount)["id"])
+
+    world.fates.append("lost_ack")
+    other = Call("c3", {"customer": "c3", "amount": 3})
+    calls = [asks(call) for call in (C1, other, other._replace(id="c4"))]
+    result = go(agent_of(guard_of(world, [charge]), *calls))
+    assert text_of(result, C1).startswith("It is not known whether `charge` took effect")
+    texts = [text_of(result, other._replace(id=name)) for name in ("c3", "c4")]
+    assert texts == ['{"id":"ch_2"}'] * 2
+    assert world.requests == 2
 
 
 def counting() -> Iterator[int]:

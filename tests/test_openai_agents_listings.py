@@ -1,11 +1,12 @@
 """MCP servers before agents: what a guard shows of them, refuses, and hands on."""
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from agents import RunContextWrapper, UserError
+from agents import UserError
 from agents.mcp import MCPServer
 from mcp.shared.exceptions import MCPError
 from mcp.types import CallToolResult, Tool
@@ -16,7 +17,6 @@ from openai_agents_runs import (
     agent_of,
     asks,
     go,
-    guard_of,
     note_of,
     outputs,
     plainly,
@@ -25,7 +25,7 @@ from openai_agents_runs import (
     told,
     tools_of,
 )
-from retry_guard import Answer, Contract, UsageError
+from retry_guard import Answer, Contract, Unknown, UsageError
 from retry_guard_contracts import Key
 from retry_guard_openai_agents import AgentGuard, unresolved_in
 from retry_guard_outcomes import classify
@@ -33,7 +33,7 @@ from retry_guard_outcomes import classify
 C1 = Call("c1", {"customer": "c1", "amount": 1})
 C2 = C1._replace(id="c2")
 OPEN = "It is not known whether `charge` took effect"
-SCHEMA = {
+SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
         "customer": {"type": "string"},
@@ -53,7 +53,7 @@ class Till(MCPServer):
         self.world, self._name = world, name
         self.metas: list[Any] = []
         self.schema: dict[str, Any] = SCHEMA
-        self.body: Body = lambda **given: world.charge(**given)
+        self.body: Body = world.charge
 
     @property
     def name(self) -> str:
@@ -102,6 +102,23 @@ def answer(data: dict[str, Any], *, failed: bool = False) -> CallToolResult:
     )
 
 
+def giving(value: Any) -> Body:
+    """Return a function that gives this, whatever it is given."""
+
+    def give(*_: Any, **__: Any) -> Any:
+        return value
+
+    return give
+
+
+def mine(_: Any) -> dict[str, int]:
+    return {"mine": 1}
+
+
+def itself(user: Any) -> Any:
+    return user
+
+
 @pytest.fixture
 def world(tmp_path: Path) -> World:
     return World(CONTRACTS["neither"], tmp_path)
@@ -110,14 +127,14 @@ def world(tmp_path: Path) -> World:
 def till(world: World, **options: Any) -> Till:
     made = Till(world, **options)
     if not world.keyed:
-        properties = {n: s for n, s in SCHEMA["properties"].items() if n != "key"}  # type: ignore[attr-defined] # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType] - a dict
+        properties = {n: s for n, s in SCHEMA["properties"].items() if n != "key"}
         made.schema = {"type": "object", "properties": properties}
     return made
 
 
 def guarded(*servers: MCPServer, world: World, **options: Any) -> AgentGuard:
     tools = options.pop("tools", None)
-    made = {"scope": "acme", "turn": "m1", "policy": world.policy, **options}
+    made: dict[str, Any] = {"scope": "acme", "turn": "m1", "policy": world.policy, **options}
     contracts = made.pop("contracts", [world.contract])
     ledger = made.pop("ledger", None) or world.ledger()
     return AgentGuard(ledger, contracts, tools=tools or (), mcp_servers=servers, **made)
@@ -173,7 +190,7 @@ def test_metadata_of_the_application_goes_along(world: World) -> None:
 
 def test_the_applications_own_data_stays_beside_the_note(world: World) -> None:
     world.fates.append("lost_ack")
-    server = till(world, custom_data_extractor=lambda _: {"mine": 1})
+    server = till(world, custom_data_extractor=mine)
     result = go(agent_of(guarded(server, world=world), asks(C1)))
     data = outputs(result)[C1.id].custom_data or {}
     assert data["mine"] == 1
@@ -182,7 +199,7 @@ def test_the_applications_own_data_stays_beside_the_note(world: World) -> None:
 
 def test_an_answer_that_is_an_error_is_unknown(world: World) -> None:
     server = till(world)
-    server.body = lambda **_: answer({"error": "500"}, failed=True)
+    server.body = giving(answer({"error": "500"}, failed=True))
     result = go(agent_of(guarded(server, world=world), asks(C1)))
     assert OPEN in text_of(result, C1)
 
@@ -206,8 +223,6 @@ def test_what_an_error_proves(error: Exception, says: str, world: World) -> None
 
 
 def test_a_cancellation_that_nobody_asked_for_is_unknown(world: World) -> None:
-    import asyncio
-
     def body(**_: object) -> Any:
         raise asyncio.CancelledError
 
@@ -228,7 +243,7 @@ def test_a_replay_has_the_form_of_the_servers_own_answer(world: World) -> None:
     server = till(world)
     block = {"type": "image", "data": "eA==", "mimeType": "image/png"}
     texts = [{"type": "text", "text": "ok"}, block]
-    server.body = lambda **_: CallToolResult.model_validate({"content": texts, "_meta": {"a": 1}})
+    server.body = giving(CallToolResult.model_validate({"content": texts, "_meta": {"a": 1}}))
     first, second = (go(agent_of(guarded(server, world=world), asks(C1))) for _ in range(2))
     assert text_of(first, C1) == text_of(second, C1)
     assert told(first, C1).content == told(second, C1).content
@@ -241,7 +256,7 @@ def test_what_a_person_said_has_the_form_of_an_answer(world: World) -> None:
     guard = guarded(
         till(world, use_structured_content=True),
         world=world,
-        ask=lambda _: Answer("happened", {"id": "ch_1"}),
+        ask=giving(Answer("happened", {"id": "ch_1"})),
     )
     assert text_of(go(agent_of(guard, asks(C1))), C1) == '{"id": "ch_1"}'
 
@@ -257,7 +272,9 @@ def test_a_ledger_that_fails_ends_the_run_before_anything_is_sent(world: World) 
 
 def test_a_tool_without_a_contract_fails_as_before(world: World) -> None:
     world.fates.append("lost_ack")
-    guard = guarded(till(world), world=world, contracts=[Contract(tool="other")], tools=tools_of(world)[1:])
+    guard = guarded(
+        till(world), world=world, contracts=[Contract(tool="other")], tools=tools_of(world)[1:]
+    )
     with pytest.raises(UsageError, match="'other', but the tools are: charge, list_charges"):
         go(agent_of(guard, asks(C1)))
     guard = guarded(till(world), world=world, contracts=[])
@@ -265,7 +282,7 @@ def test_a_tool_without_a_contract_fails_as_before(world: World) -> None:
 
 
 def test_users_who_share_a_server_share_no_record(world: World) -> None:
-    guard = guarded(till(world), world=world, scope=lambda user: user)
+    guard = guarded(till(world), world=world, scope=itself)
     for user in ("ann", "bob", "ann"):
         go(agent_of(guard, asks(C1)), context=user)
     assert len(world.effects) == 2
@@ -276,8 +293,6 @@ def test_users_who_share_a_server_share_no_record(world: World) -> None:
 
 @pytest.mark.parametrize("prefixed", [False, True])
 def test_a_call_about_which_a_person_was_asked_pauses(prefixed: bool, world: World) -> None:
-    import asyncio
-
     world.fates.append("lost_ack")
     name = "mcp_till__charge" if prefixed else "charge"
     guard = guarded(till(world), world=world, approvals=True)
@@ -295,7 +310,7 @@ def test_a_call_about_which_a_person_was_asked_pauses(prefixed: bool, world: Wor
     assert world.requests == 1
 
 
-@pytest.mark.parametrize("policy", ["always", {"charge": "always"}, lambda *_: True])
+@pytest.mark.parametrize("policy", ["always", {"charge": "always"}, giving(True)])
 def test_the_servers_own_approval_stays_as_it_was(policy: Any, world: World) -> None:
     guard = guarded(till(world, require_approval=policy), world=world, approvals=True)
     assert go(agent_of(guard, asks(C1))).interruptions
@@ -336,14 +351,10 @@ def test_a_key_in_a_header_is_refused(world: World) -> None:
 
 
 def test_a_read_back_that_the_server_lacks_is_refused(world: World) -> None:
-    contract = changed(PLAIN, read_back=changed_listed("find"))
+    contract = changed(PLAIN, read_back=LISTED.model_copy(update={"tool": "find"}))
     guard = guarded(till(world), world=world, contracts=[contract])
     with pytest.raises(UsageError, match="read back by 'find', which its server lacks"):
         go(agent_of(guard, asks(C1)))
-
-
-def changed_listed(tool: str) -> Any:
-    return LISTED.model_copy(update={"tool": tool})
 
 
 def test_two_servers_with_one_contracted_name_are_refused(world: World) -> None:
@@ -360,8 +371,6 @@ def test_two_servers_with_one_contracted_name_are_refused(world: World) -> None:
 
 
 def test_all_else_is_the_servers_own(world: World) -> None:
-    import asyncio
-
     server = till(world, use_structured_content=True)
     (front,) = guarded(server, world=world).mcp_servers
     assert isinstance(front, MCPServer)
@@ -391,12 +400,9 @@ def test_all_else_is_the_servers_own(world: World) -> None:
 
 
 def test_a_call_of_the_applications_own_is_guarded_too(world: World) -> None:
-    import asyncio
-
     world.fates.append("lost_ack")
     (front,) = guarded(till(world), world=world).mcp_servers
     given = {"customer": "c1", "amount": 1}
     ends = [asyncio.run(front.call_tool("charge", dict(given))) for _ in range(2)]
-    assert all(classify(end).error is end for end in ends)  # type: ignore[union-attr] # pyright: ignore[reportAttributeAccessIssue] - unknown, both
+    assert [type(classify(end)) for end in ends] == [Unknown, Unknown]
     assert world.requests == 1
-    assert RunContextWrapper(None).context is None

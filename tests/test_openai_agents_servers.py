@@ -15,7 +15,7 @@ from agents.mcp import MCPServer, MCPServerSse, MCPServerStdio, MCPServerStreama
 
 from adapter_suite import Call
 from guards import KEYED, LISTED, PLAIN, QUICK, changed
-from openai_agents_runs import agent_of, asks, note_of, plainly, told
+from openai_agents_runs import agent_of, asks, note_of, outputs, plainly, told
 from retry_guard import Contract
 from retry_guard_contracts import Key
 from retry_guard_ledgers import SQLiteLedger
@@ -85,8 +85,8 @@ def ran(guard: AgentGuard, *messages: list[Call], **options: Any) -> Any:
 
 def read_of(result: Any, call: Call) -> Any:
     """What the model reads of a call, as data where it is JSON."""
-    output: Any = told(result, call).content
-    text = output["text"] if isinstance(output, dict) else output
+    raw: Any = dict(outputs(result)[call.id].raw_item)["output"]
+    text = raw if isinstance(raw, str) else str(raw[0]["text"])
     return json.loads(text) if text.startswith("{") else text
 
 

@@ -28,6 +28,7 @@ from openai_loop_models import (
     every_api,
     every_form,
     says,
+    streamed_awaited,
 )
 from retry_guard import LedgerError, UsageError
 from retry_guard_openai import run_tools, stream_tools
@@ -107,7 +108,7 @@ def test_async_tools_need_an_async_client(api: Api, world: World) -> None:
 async def test_an_async_loop_refuses_before_it_is_awaited(world: World) -> None:
     async with AsyncOpenAI(api_key="k") as client:
         with pytest.raises(UsageError, match="max_rounds"):
-            run_tools(client.responses, toolbox_of(world), scope="a", turn=None, max_rounds=-1)
+            _ = run_tools(client.responses, toolbox_of(world), scope="a", turn=None, max_rounds=-1)
 
 
 @every_api
@@ -127,8 +128,7 @@ def test_a_ledger_that_fails_is_for_the_application_and_nothing_is_sent(
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
-@every_api
-@every_form
+@pytest.mark.parametrize(("api", "run"), [("chat", blocking), ("responses", streamed_awaited)])
 @pytest.mark.parametrize("kind", UNKEPT)
 def test_a_result_that_cannot_be_kept_reaches_the_model_and_nothing_runs_twice(
     kind: str, run: Run_, api: Api, world: World

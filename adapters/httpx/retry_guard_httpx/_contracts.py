@@ -36,6 +36,6 @@ def _sources(contract: Contract) -> Iterable[str]:
     if contract.batch is not None:
         yield contract.batch.items
     yield from (*(contract.identity or ()), *contract.defaults)
-    yield from (*contract.volatile, *contract.secret)
+    yield from (*contract.volatile, *contract.sealed)
     if contract.read_back is not None:
         yield from contract.read_back.argument_paths

@@ -7,8 +7,9 @@ from langchain_core.messages import ToolMessage
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from retry_guard import ArgumentError, Done, NotExecuted, Unresolved
+from retry_guard_langgraph._bodies import answering
 from retry_guard_langgraph._calls import ToolCall
-from retry_guard_langgraph._probe import Ran, Shown, answering
+from retry_guard_langgraph._probe import Ran, Shown
 from retry_guard_langgraph._results import marked, noted, shown
 from retry_guard_langgraph._siblings import NOT_CALLED
 

@@ -111,10 +111,16 @@ def _turn_of(messages: list[Any]) -> str | None:
     return None
 
 
+def calls_in(message: object) -> list[dict[str, Any]]:
+    """Return the tool calls of a message."""
+    calls: list[dict[str, Any]] = getattr(message, "tool_calls", None) or []
+    return calls
+
+
 def calls_beside(request: ToolCallRequest, messages_key: str) -> list[dict[str, Any]]:
     """Return all calls of the message that holds a call; none where no message does."""
     for message in reversed(messages_in(request.state, messages_key)):
-        calls: list[dict[str, Any]] = getattr(message, "tool_calls", None) or []
+        calls = calls_in(message)
         if request.tool_call["id"] in [each.get("id") for each in calls]:
             return calls
     return []

@@ -5,21 +5,20 @@ runs once for each send; what calls it again within one (a retry inside the guar
 first end once more.
 """
 
-import copy
-import functools
-import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, get_type_hints
+from types import TracebackType
+from typing import Any
 
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.types import Command
 
 from retry_guard import Contract, UsageError
+from retry_guard_langgraph._bodies import Body, only_awaited, with_bodies
+from retry_guard_langgraph._traces import own_part
 
 Shown = ToolMessage | Command[Any] | list[Any]
-Body = Callable[..., Any]
 
 UNKNOWN = object()
 """The end of a body that has not ended."""
@@ -30,18 +29,25 @@ class Ran:
     """One send through the harness. `shown` and `raised`: how it ended outside of the tool.
 
     `reached`: the harness called the tool. `entered`: its body ran, and ended with `value` or
-    `error`. `paused`: it paused, before it did anything. `kept`: its result, as it is stored.
+    `error`, which had come as far as `trace`. `paused`: it paused, before it did anything.
+    `kept`: its result, as it is stored.
     """
 
     contract: Contract
+    call_id: str = ""
     reached: bool = False
     entered: bool = False
     value: Any = UNKNOWN
     error: BaseException | None = None
+    trace: TracebackType | None = None
     shown: Shown | None = None
     raised: Exception | None = None
     paused: bool = False
     kept: Any = UNKNOWN
+
+    def failed(self, error: BaseException) -> None:
+        """The body raised this."""
+        self.error, self.trace = error, own_part(error)
 
     def again(self) -> Any:
         """Return or raise what the body did the first time."""
@@ -63,7 +69,7 @@ def probed(tool: BaseTool, ran: Ran, more: Mapping[str, Any]) -> BaseTool:
             try:
                 ran.value = body(*args, **{**kwargs, **more})
             except BaseException as error:
-                ran.error = error
+                ran.failed(error)
                 raise
             return ran.value
 
@@ -77,58 +83,13 @@ def probed(tool: BaseTool, ran: Ran, more: Mapping[str, Any]) -> BaseTool:
             try:
                 ran.value = await body(*args, **{**kwargs, **more})
             except BaseException as error:
-                ran.error = error
+                ran.failed(error)
                 raise
             return ran.value
 
         return run
 
-    return _reached(_with_body(tool, once, once_awaited), ran)
-
-
-def answering(tool: BaseTool, value: object) -> BaseTool:
-    """Return the tool with a body that only returns this: its result as the tool would show it."""
-    both = tool.response_format == "content_and_artifact" and not _is_pair(value)
-    given = (value, value) if both else value
-
-    async def later(*_: Any, **__: Any) -> Any:
-        return given
-
-    return _with_body(tool, lambda _: lambda *_, **__: given, lambda _: later)
-
-
-def _is_pair(value: object) -> bool:
-    return isinstance(value, tuple) and len(value) == 2  # noqa: PLR2004 # pyright: ignore[reportUnknownArgumentType] - of anything
-
-
-def _with_body(
-    tool: BaseTool, once: Callable[[Body], Body], once_awaited: Callable[[Body], Body]
-) -> BaseTool:
-    other = copy.copy(tool)
-    # What a subclass of BaseTool overrides; an instance may hide it.
-    for name, made in (("_run", once), ("_arun", once_awaited)):
-        body: Body = getattr(tool, name)
-        object.__setattr__(other, name, _shaped(made(body), body))
-    return other
-
-
-def _shaped(run: Body, body: Body) -> Body:
-    """Give a body the signature and annotations of another: LangChain looks for parameters."""
-    shape = _shape(getattr(body, "__func__", body))
-    for name, value in zip(("__signature__", "__annotations__"), shape, strict=True):
-        setattr(run, name, value)
-    return run
-
-
-@functools.lru_cache(maxsize=1024)
-def _shape(function: Body) -> tuple[inspect.Signature, dict[str, Any]]:
-    signature = inspect.signature(function)
-    kept = [each for name, each in signature.parameters.items() if name != "self"]
-    try:
-        hints = get_type_hints(function, include_extras=True)
-    except Exception:  # noqa: BLE001 - LangChain takes what it cannot read as no hint, too
-        hints = {}
-    return signature.replace(parameters=kept), hints
+    return _reached(with_bodies(tool, None if only_awaited(tool) else once, once_awaited), ran)
 
 
 def _reached(tool: BaseTool, ran: Ran) -> BaseTool:

@@ -2,16 +2,23 @@
 
 from typing import Any, Literal, cast
 
-from langchain_core.messages import ToolMessage
-from langgraph.types import Command
+from langchain_core.messages import (
+    BaseMessage,
+    ToolMessage,
+    message_to_dict,
+    messages_from_dict,
+)
+from langgraph.types import Command, Send
 
 from retry_guard import Contract, Done, NotExecuted, Unknown
 from retry_guard_langgraph._probe import Ran, Shown
+from retry_guard_langgraph._traces import judged_by
 
 End = Done | NotExecuted | Unknown
 MARK = "retry_guard_langgraph"
 NOTE = "retry_guard"
 """Where a message carries what the guard has to say of it, for the application."""
+_SHOWN = ("content", "artifact", "status", "name", "additional_kwargs", "response_metadata")
 _PLAIN = frozenset({type(None), bool, int, float, str})
 
 
@@ -24,18 +31,20 @@ def judge(ran: Ran, classify: Any) -> End:
 
 
 def _end(ran: Ran, classify: Any) -> End:
+    end: End
     if ran.paused:
         return NotExecuted(ran.raised)
     if not ran.entered:
         return _outside(ran, classify)
     if ran.error is not None:
-        return _proven(ran.contract, ran.error, classify(ran.error))
-    end: End = classify(ran.value)
+        end = judged_by(ran.trace, ran.error, classify)
+        return _proven(ran.contract, ran.error, end)
+    end = classify(ran.value)
     if not isinstance(end, Done):
         return _proven(ran.contract, ran.value, end)
     if _is_error(ran.shown) and ran.raised is None:
         return _proven(ran.contract, _text(ran.shown), Unknown(_text(ran.shown)))
-    return Done(stored(end.value if is_plain(ran.value) else ran.shown))
+    return Done(stored(end.value if is_plain(ran.value) else ran.shown, ran.call_id))
 
 
 def _outside(ran: Ran, classify: Any) -> End:
@@ -44,7 +53,7 @@ def _outside(ran: Ran, classify: Any) -> End:
         return NotExecuted(ran.raised) if ran.reached else classify(ran.raised)
     if _is_error(ran.shown):
         return NotExecuted(ran.shown) if ran.reached else Unknown(_text(ran.shown))
-    return Done(stored(ran.shown))
+    return Done(stored(ran.shown, ran.call_id))
 
 
 def _proven(contract: Contract, fact: object, end: End) -> End:
@@ -71,22 +80,32 @@ def is_plain(value: object) -> bool:
     return False
 
 
-def stored(value: object) -> object:
-    """Return a result as data, as far as it can be; what cannot be kept stays as it is."""
+def stored(value: object, call_id: str) -> object:
+    """Return a result as data, as far as it can be; what cannot be kept stays as it is.
+
+    A message that answers the call itself is kept without the call's id, since another call may
+    be shown it.
+    """
     match value:
-        case ToolMessage():
-            kept = {n: getattr(value, n) for n in ("content", "artifact", "status", "name")}
-            return _form("message", **kept)
+        case ToolMessage() if value.tool_call_id == call_id:
+            return _form("answer", **{name: getattr(value, name) for name in _SHOWN})
+        case BaseMessage():
+            return _form("message", data=message_to_dict(value))
         case Command():
             fields: dict[str, object] = {
-                name: stored(getattr(cast("object", value), name))
+                name: stored(getattr(cast("object", value), name), call_id)
                 for name in ("graph", "update", "resume", "goto")
             }
             return _form("command", **fields)
-        case list():
-            return [stored(each) for each in cast("list[object]", value)]
-        case dict():
-            return {n: stored(each) for n, each in cast("dict[str, object]", value).items()}
+        case Send():
+            given = stored(value.arg, call_id)
+            return _form("send", node=value.node, arg=given, timeout=value.timeout)
+        case _ if type(value) in (list, tuple):
+            parts = [stored(each, call_id) for each in cast("list[object]", value)]
+            return parts if isinstance(value, list) else tuple(parts)
+        case _ if type(value) is dict:
+            named = cast("dict[str, object]", value)
+            return {name: stored(each, call_id) for name, each in named.items()}
         case _:
             return value
 
@@ -102,27 +121,33 @@ def shown(value: object, call_id: str) -> Shown | None:
     return None
 
 
-def _form(kind: Literal["message", "command"], **fields: object) -> dict[str, object]:
+def _form(kind: Literal["answer", "message", "command", "send"], **fields: Any) -> object:
     return {MARK: kind, **fields}
 
 
 def _opened(value: object, call_id: str) -> object:
-    if isinstance(value, list):
-        return [_opened(each, call_id) for each in cast("list[object]", value)]
+    if isinstance(value, list | tuple):
+        parts = [_opened(each, call_id) for each in cast("list[object]", value)]
+        return parts if isinstance(value, list) else tuple(parts)
     if not isinstance(value, dict):
         return value
     fields = cast("dict[str, Any]", value)
     opened: dict[str, Any] = {
         name: _opened(each, call_id) for name, each in fields.items() if name != MARK
     }
+    made: object = opened
     match fields.get(MARK):
+        case "answer":
+            made = ToolMessage(tool_call_id=call_id, **opened)
         case "message":
-            return ToolMessage(tool_call_id=call_id, **opened)
+            made = messages_from_dict([fields["data"]])[0]
         case "command":
-            made: object = Command(**opened)
-            return made
+            made = Command(**opened)
+        case "send":
+            made = Send(**opened)
         case _:
-            return opened
+            pass
+    return made
 
 
 def marked(result: Shown, note: dict[str, object]) -> Shown:

@@ -71,7 +71,7 @@ class Sends:
 
     def _next(self, arguments: dict[str, Any]) -> tuple[Ran, ToolCallRequest]:
         call = self._call
-        self.ran = ran = Ran(call.contract)
+        self.ran = ran = Ran(call.contract, call.id)
         # The harness takes what is hidden from the model out of the arguments.
         more = {self._hidden: arguments[self._hidden]} if self._hidden in arguments else {}
         tool_call: Any = {**call.request.tool_call, "args": arguments}

@@ -11,7 +11,7 @@ from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
-from retry_guard_langgraph._calls import calls_beside, config_of, messages_in
+from retry_guard_langgraph._calls import calls_beside, calls_in, config_of, messages_in
 from retry_guard_langgraph._results import NOTE
 
 NOT_CALLED = (
@@ -48,6 +48,6 @@ def rejection(request: ToolCallRequest, messages_key: str) -> ToolMessage | None
         if isinstance(message, ToolMessage) and message.tool_call_id == name:
             elsewhere = message.status == "error" and NOTE not in message.additional_kwargs
             return message.model_copy(update={"id": None}) if elsewhere else None
-        if name in [each.get("id") for each in getattr(message, "tool_calls", None) or []]:
+        if name in [each.get("id") for each in calls_in(message)]:
             return None
     return None

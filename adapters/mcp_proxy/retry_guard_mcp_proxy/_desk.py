@@ -21,11 +21,11 @@ from retry_guard_mcp_proxy._messages import (
     Message,
     encoded,
     failure,
-    meta_of,
     name_of,
     params_of,
 )
 from retry_guard_mcp_proxy._reads import reader
+from retry_guard_mcp_proxy._running import Running
 from retry_guard_mcp_proxy._session import Session
 from retry_guard_mcp_proxy._tools import Tools
 from retry_guard_mcp_proxy._turns import call_id_of, turn_of
@@ -64,8 +64,7 @@ class GuardDesk:
         )
         self._tools = Tools(self._guard.contracts, show_key=parts.show_key)
         self._client, self._upstream = client, upstream
-        self._askers: list[Asker] = []
-        self._running: set[Exchange] = set()
+        self._running = Running()
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def owns(self, message: Message) -> bool:
@@ -74,7 +73,7 @@ class GuardDesk:
 
     def waits_for(self, given: object) -> bool:
         """Whether the client waits for a guarded call with that id."""
-        return any(asker.name == name_of(given) for asker in self._askers)
+        return self._running.waits_for(given)
 
     def shown(self, response: Message) -> Message | None:
         """Return a list of tools as the client shall see it; None: as it is."""
@@ -93,14 +92,14 @@ class GuardDesk:
             self._wrong(request, INVALID_PARAMS, str(error))
             return
         asker = Asker(request, name)
-        self._askers.append(asker)
-        ends = Ends(client=self._client, upstream=self._upstream, over=self._over)
+        self._running.asks(asker)
+        ends = Ends(client=self._client, upstream=self._upstream, over=self._running.over)
         exchange = Exchange(asker, arguments, ends)
-        equal = self._paused_like(exchange)
+        equal = self._running.paused_like(exchange)
         if equal is not None and {"requestState", "inputResponses"} & params.keys():
             equal.go_on(asker)
             return
-        self._running.add(exchange)
+        self._running.calls.add(exchange)
         exchange.task = self._keep(self._carry(exchange, request, equal))
 
     def _wrong(self, request: Message, code: int, why: str) -> None:
@@ -111,17 +110,6 @@ class GuardDesk:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-    def _over(self, asker: Asker) -> None:
-        if asker in self._askers:
-            self._askers.remove(asker)
-
-    def _paused_like(self, new: Exchange) -> Exchange | None:
-        """The call that waits for input and is like this one."""
-        for one in self._running:
-            if one.paused and (one.tool, one.arguments) == (new.tool, new.arguments):
-                return one
-        return None
 
     async def _carry(self, exchange: Exchange, request: Message, former: Exchange | None) -> None:
         """Carry a call out to its end, also where nobody waits for it any more."""
@@ -135,7 +123,7 @@ class GuardDesk:
             if await exchange.tell(answer):
                 await asyncio.to_thread(self._noted, here)
         finally:
-            self._running.discard(exchange)
+            self._running.calls.discard(exchange)
 
     async def _answer(self, exchange: Exchange, request: Message, turn: str | None) -> Message:
         try:
@@ -161,40 +149,22 @@ class GuardDesk:
             _log.warning("an answer counts as not delivered: %s", error)
 
     def cancel(self, given: object) -> bool:
-        """Note that nobody waits for that call; return whether there is one.
-
-        What was not sent yet is not sent any more. What was goes on, so that its outcome is known.
-        """
-        gone = [asker for asker in self._askers if asker.name == name_of(given)]
-        for asker in gone:
-            asker.cancelled = True
-            self._over(asker)
-        for exchange in self._running:
-            unsent = exchange.asker in gone and not exchange.sent
-            if unsent and exchange.task is not None:
-                exchange.task.cancel()
-        return bool(gone)
+        """Note that nobody waits for that call any more; return whether there is one."""
+        return self._running.cancel(given)
 
     def progress(self, message: Message) -> Message | None:
         """Return progress of a guarded call as its client knows it; None: nobody asks for it."""
-        params = params_of(message)
-        token = params.get("progressToken")
-        if not self._upstream.is_own(token):
-            return message
-        for exchange in self._running:
-            if token in exchange.sends and exchange.asker is not None:
-                asked = meta_of(params_of(exchange.asker.request)).get("progressToken")
-                return {**message, "params": {**params, "progressToken": asked}}
-        return None
+        token = params_of(message).get("progressToken")
+        return self._running.progress(message) if self._upstream.is_own(token) else message
 
     async def settled(self) -> None:
         """Return when no call is under way."""
-        while tasks := {one.task for one in self._running if one.task is not None}:
+        while tasks := {one.task for one in self._running.calls if one.task is not None}:
             await asyncio.wait(tasks)
 
     async def close(self) -> None:
         """Stop what is under way; its outcome is recorded as unknown. Close the ledger."""
-        for exchange in self._running:
+        for exchange in self._running.calls:
             if exchange.paused:
                 exchange.give_up()
             elif exchange.task is not None:

@@ -7,7 +7,7 @@ from retry_guard import Contract, UsageError, load_contracts
 from retry_guard_ledgers import open_ledger
 from retry_guard_mcp_proxy._client import Client
 from retry_guard_mcp_proxy._desk import GuardDesk, Parts
-from retry_guard_mcp_proxy._scope import scope_of
+from retry_guard_mcp_proxy._scope import scope_of, scope_of_url
 from retry_guard_mcp_proxy._session import Session
 from retry_guard_mcp_proxy._settings import Settings
 from retry_guard_mcp_proxy._upstream import Upstream
@@ -24,10 +24,14 @@ def prepare(settings: Settings) -> Callable[[Client, Upstream, Session], GuardDe
     parts = Parts(
         ledger=open_ledger(settings.ledger),
         contracts=mine,
-        scope=settings.scope or scope_of(settings.command),
+        scope=settings.scope or _scope_of(settings),
         show_key=settings.show_key,
     )
     return partial(GuardDesk, parts)
+
+
+def _scope_of(settings: Settings) -> str:
+    return scope_of(settings.command) if settings.url is None else scope_of_url(settings.url)
 
 
 def _is_here(contract: Contract, server: str | None) -> bool:

@@ -2,11 +2,12 @@
 
 import traceback
 from collections.abc import AsyncIterable, Awaitable
-from typing import Any, Protocol
+from typing import Any
 
 from retry_guard_mcp_proxy._asked import CANCELLED
 from retry_guard_mcp_proxy._client import Client
 from retry_guard_mcp_proxy._errors import DownError
+from retry_guard_mcp_proxy._guarding import Desk
 from retry_guard_mcp_proxy._messages import (
     CLOSED,
     INTERNAL_ERROR,
@@ -31,42 +32,6 @@ from retry_guard_mcp_proxy._upstream import Ears, Upstream
 
 CALL, LIST = "tools/call", "tools/list"
 PROGRESS = "notifications/progress"
-
-
-class Desk(Protocol):
-    """Who carries out guarded calls."""
-
-    def owns(self, message: Message) -> bool:
-        """Whether it is a call of a tool that is guarded."""
-        ...
-
-    def take(self, request: Message) -> None:
-        """Begin to carry a call out, or to go on with one; its answer goes to the client."""
-        ...
-
-    def cancel(self, given: object) -> bool:
-        """Note that nobody waits for that call any more; return whether there is one."""
-        ...
-
-    def waits_for(self, given: object) -> bool:
-        """Whether the client waits for a guarded call with that id, of which no server knows."""
-        ...
-
-    def progress(self, message: Message) -> Message | None:
-        """Return progress of a guarded call as its client knows it; None: nobody asks for it."""
-        ...
-
-    def shown(self, response: Message) -> Message | None:
-        """Return a list of tools as the client shall see it; None: as it is."""
-        ...
-
-    async def settled(self) -> None:
-        """Return when no call is under way."""
-        ...
-
-    async def close(self) -> None:
-        """Stop what is under way."""
-        ...
 
 
 class Relay:

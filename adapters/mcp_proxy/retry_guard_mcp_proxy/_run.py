@@ -9,18 +9,25 @@ from typing import Any
 
 from retry_guard_mcp_proxy._child import Patience
 from retry_guard_mcp_proxy._client import Client
-from retry_guard_mcp_proxy._relay import Desk, Relay
+from retry_guard_mcp_proxy._errors import ServerError
+from retry_guard_mcp_proxy._guarding import Desk
+from retry_guard_mcp_proxy._relay import Relay
 from retry_guard_mcp_proxy._session import Session
 from retry_guard_mcp_proxy._settings import Settings
 from retry_guard_mcp_proxy._stdio import StdioUpstream
 from retry_guard_mcp_proxy._streams import lines, outlet, pieces
-from retry_guard_mcp_proxy._upstream import Upstream
+from retry_guard_mcp_proxy._upstream import Ears, Upstream
 
 _SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP")
 
 
-def run(settings: Settings, process: subprocess.Popen[bytes], incoming: int, outgoing: int) -> None:
-    """Relay until the client goes away, or a signal comes. Raises `GuardError`."""
+def run(
+    settings: Settings, process: subprocess.Popen[bytes] | None, incoming: int, outgoing: int
+) -> None:
+    """Relay until the client goes away, or a signal comes. Raises `GuardError`.
+
+    `process`: the server; None: it is reached at the URL of the settings.
+    """
     asyncio.run(_Proxy(settings).run(process, incoming, outgoing))
 
 
@@ -29,13 +36,14 @@ class _Proxy:
         self._settings, self._patience = settings, Patience()
         self._stop = asyncio.Event()
 
-    async def run(self, process: subprocess.Popen[bytes], incoming: int, outgoing: int) -> None:
+    async def run(
+        self, process: subprocess.Popen[bytes] | None, incoming: int, outgoing: int
+    ) -> None:
         self._obey_signals()
         session, client = Session(), Client(await outlet(outgoing))
         ready: asyncio.Future[Desk] = asyncio.get_running_loop().create_future()
         relay = Relay(client, session, ready)
-        upstream = StdioUpstream(self._settings.command, session, relay.ears())
-        await upstream.open(process)
+        upstream = await self._reached(process, session, relay.ears())
         setting_up = asyncio.create_task(self._set_up(ready, client, upstream, session))
         relaying = asyncio.create_task(relay.run(lines(pieces(incoming)), upstream))
         try:
@@ -48,11 +56,20 @@ class _Proxy:
             if ready.done():
                 await ready.result().close()
 
+    async def _reached(
+        self, process: subprocess.Popen[bytes] | None, session: Session, ears: Ears
+    ) -> Upstream:
+        if process is None:
+            return _over_http(self._settings, session, ears)
+        upstream = StdioUpstream(self._settings.command, session, ears)
+        await upstream.open(process)
+        return upstream
+
     async def _set_up(
         self,
         ready: "asyncio.Future[Desk]",
         client: Client,
-        upstream: StdioUpstream,
+        upstream: Upstream,
         session: Session,
     ) -> Desk:
         desk_of = await asyncio.to_thread(_prepared, self._settings)
@@ -93,6 +110,15 @@ class _Proxy:
 async def _cancelled(task: "asyncio.Task[Any]") -> None:
     task.cancel()
     await asyncio.wait({task})
+
+
+def _over_http(settings: Settings, session: Session, ears: Ears) -> Upstream:
+    try:
+        from retry_guard_mcp_proxy._http import HttpUpstream  # noqa: PLC0415 - of an extra
+    except ModuleNotFoundError as error:
+        msg = f"no {error.name}: --url needs pip install 'agent-retry-guard[mcp-proxy]'"
+        raise ServerError(msg) from None
+    return HttpUpstream(settings.url or "", dict(settings.headers), session, ears)
 
 
 def _prepared(settings: Settings) -> Callable[[Client, Upstream, Session], Desk]:

@@ -5,12 +5,21 @@ import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import PurePath
+from urllib.parse import urlsplit
 
 
 def scope_of(command: Sequence[str]) -> str:
     """Return `USER@PROGRAM:DIGEST`; the digest is of the whole command, which may hold secrets."""
-    digest = hashlib.sha256("\0".join(command).encode("utf-8", "surrogateescape")).hexdigest()
-    return f"{_user()}@{PurePath(command[0]).name}:{digest[:12]}"
+    return f"{_user()}@{PurePath(command[0]).name}:{_digest(chr(0).join(command))}"
+
+
+def scope_of_url(url: str) -> str:
+    """Return `USER@HOST:DIGEST`; the digest is of the whole URL, which may hold secrets."""
+    return f"{_user()}@{urlsplit(url).hostname}:{_digest(url)}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:12]
 
 
 def _user() -> str:

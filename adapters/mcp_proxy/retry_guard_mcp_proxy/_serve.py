@@ -11,11 +11,11 @@ def serve(settings: Settings, incoming: int, outgoing: int) -> None:
     Raises `GuardError` for a server that cannot be started, contracts that are wrong, and a ledger
     that cannot be opened.
     """
-    process = start(settings.command)
+    process = start(settings.command) if settings.url is None else None
     try:
         from retry_guard_mcp_proxy._run import run  # noqa: PLC0415 - slow, so after the start
 
         run(settings, process, incoming, outgoing)
     finally:
-        if process.poll() is None:
+        if process is not None and process.poll() is None:
             end(process, little())

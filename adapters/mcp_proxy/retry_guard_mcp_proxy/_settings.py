@@ -1,6 +1,6 @@
 """What the operator says of a proxy."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 
@@ -8,13 +8,16 @@ from pathlib import Path
 class Settings:
     """How to reach the server, and how to guard it.
 
-    `command`: starts the server. `contracts`: a contracts file. `ledger`: its URL; None: the
+    `command`: starts the server. `url`: where it is instead, over HTTP; `headers`: names and values
+    that each request to it has, which are never shown. `contracts`: a contracts file. `ledger`: its URL; None: the
     user's own. `scope`: the account that the tools act for; None: the user of the system, and
     this server. `server`: which contracts of the file count; None: all. `show_key`: the client
     sees the parameters for keys.
     """
 
-    command: tuple[str, ...]
+    command: tuple[str, ...] = ()
+    url: str | None = None
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     contracts: Path | None = None
     ledger: str | None = None
     scope: str | None = None

@@ -1,19 +1,15 @@
-"""A server that is a process, and is started again when it ended."""
+"""A server that is a process: what is said to it, and what it says."""
 
 import asyncio
 import subprocess
 from collections.abc import Sequence
 
 from retry_guard_mcp_proxy._asked import CANCELLED, Asked
-from retry_guard_mcp_proxy._child import Patience, little, start
-from retry_guard_mcp_proxy._errors import (
-    ClosedError,
-    DownError,
-    RefusedError,
-    ServerError,
-)
+from retry_guard_mcp_proxy._child import Patience
+from retry_guard_mcp_proxy._errors import ClosedError, DownError, RefusedError
 from retry_guard_mcp_proxy._hearing import Heard
 from retry_guard_mcp_proxy._life import Life
+from retry_guard_mcp_proxy._lives import Hooks, Lives
 from retry_guard_mcp_proxy._messages import (
     Message,
     encoded,
@@ -21,7 +17,6 @@ from retry_guard_mcp_proxy._messages import (
     is_response,
     request as request_of,
 )
-from retry_guard_mcp_proxy._restarts import Restarts
 from retry_guard_mcp_proxy._session import Session
 from retry_guard_mcp_proxy._upstream import Ears
 from retry_guard_mcp_proxy._waiting import Waiting
@@ -35,22 +30,14 @@ class StdioUpstream:
 
     def __init__(self, command: Sequence[str], session: Session, ears: Ears) -> None:
         """Start nothing: `open` takes the process that was started already."""
-        self._command, self._session, self._ears = command, session, ears
-        self._life: Life | None = None
-        self._lives, self._closing = 0, False
-        self._waiting, self._asked, self._restarts = Waiting(), Asked(), Restarts()
-        self._starting: asyncio.Task[Life] | None = None
-        self._burying, self._running = asyncio.Lock(), set[Life]()
+        self._session, self._ears = session, ears
+        self._waiting, self._asked = Waiting(), Asked()
+        hooks = Hooks(said=self._said, lost=self._lost, reopen=self._reopen)
+        self._lives = Lives(command, hooks)
 
     async def open(self, process: subprocess.Popen[bytes]) -> None:
         """Take over the process that was started, and begin to hear it."""
-        self._life = await self._born(process)
-
-    async def _born(self, process: subprocess.Popen[bytes]) -> Life:
-        number, self._lives = self._lives, self._lives + 1
-        life = await Life.begin(process, number, self._said, self._ended)
-        self._running.add(life)
-        return life
+        await self._lives.take_over(process)
 
     async def _said(self, life: Life, found: Heard) -> None:
         """Give an answer to whoever waits for it; hand on all else."""
@@ -68,69 +55,22 @@ class StdioUpstream:
             line = self._asked.withdraws(line, message, life.number)
         await self._ears.said(line, message)
 
-    async def _ended(self, life: Life) -> None:
-        """Bury a life that is over, once, and tell whoever waited for it."""
-        async with self._burying:
-            if life.buried or self._closing:
-                return
-            life.over = life.buried = True
-            how = self._restarts.how = await life.close(little())
-            error = ClosedError(f"the connection closed: the server ended ({how})")
-            self._waiting.fail(error, life.number)
-            self._running.discard(life)
-            if self._life is life:
-                self._life = None
-                await self._ears.ended(how)
+    async def _lost(self, life: Life, how: str, was_current: bool) -> None:  # noqa: FBT001 - a hook
+        error = ClosedError(f"the connection closed: the server ended ({how})")
+        self._waiting.fail(error, life.number)
+        if was_current:
+            await self._ears.ended(how)
 
-    async def _alive(self) -> Life:
-        """Return the life that there is, or begin the next one. Raises `DownError`."""
-        if self._life is not None and not self._life.over:
-            return self._life
-        if self._closing:
-            raise DownError("the proxy is closing")
-        if self._starting is None:
-            self._starting = asyncio.create_task(self._next_life())
-        return await asyncio.shield(self._starting)
-
-    async def _next_life(self) -> Life:
-        try:
-            async with self._burying:
-                pass  # whoever waited for the last life is told first
-            while True:
-                await asyncio.sleep(self._restarts.next())
-                try:
-                    self._life = await self._started()
-                except ServerError as error:
-                    self._restarts.how = str(error)
-                else:
-                    return self._life
-        finally:
-            self._starting = None
-
-    async def _started(self) -> Life:
-        """Start the process, and open the session that the client had.
-
-        Raises `ClosedError` and `RefusedError`.
-        """
-        life = await self._born(start(self._command))
+    async def _reopen(self, life: Life) -> None:
         if self._session.opening is not None:
-            try:
-                await self._reopen(life, self._session.opening)
-            except (TimeoutError, ClosedError, RefusedError) as error:
-                await self._ended(life)
-                why = str(error) or "it did not answer"
-                raise RefusedError(f"its session was not opened again: {why}") from None
+            asked = self._ask(life, self.new_id(), "initialize", self._session.opening)
+            answer = await asyncio.wait_for(asked, OPENING)
+            if "result" not in answer:
+                raise RefusedError("it answered with an error")
+            if self._session.opened is not None:
+                await life.say(self._session.opened)
         for line in self._ears.again():
             await life.say(line)
-        return life
-
-    async def _reopen(self, life: Life, opening: Message) -> None:
-        asked = self._ask(life, self.new_id(), "initialize", opening)
-        answer = await asyncio.wait_for(asked, OPENING)
-        if "result" not in answer:
-            raise RefusedError("it answered with an error")
-        if self._session.opened is not None:
-            await life.say(self._session.opened)
 
     def new_id(self) -> str:
         """Return an id that nobody else has."""
@@ -142,7 +82,7 @@ class StdioUpstream:
 
     async def request(self, given: str, method: str, params: Message) -> Message:
         """Make a request of the proxy's own; see `Upstream.request`."""
-        return await self._ask(await self._alive(), given, method, params)
+        return await self._ask(await self._lives.get(), given, method, params)
 
     async def _ask(self, life: Life, given: str, method: str, params: Message) -> Message:
         try:
@@ -153,33 +93,33 @@ class StdioUpstream:
             try:
                 await life.say(line)
             except ClosedError:
-                await self._ended(life)
+                await self._lives.bury(life)
                 raise
             return await future
 
     async def pass_on(self, line: bytes, message: Message | list[Message]) -> None:
         """Pass on what the client said. Raises `DownError` for a request that cannot be."""
         if isinstance(message, dict) and is_request(message):
-            life = await self._alive()
+            life = await self._lives.get()
             self._ears.asked(line, message)
             await self._say(life, line)
-        elif self._life is not None:
-            number, said = self._life.number, line
-            if isinstance(message, dict) and is_response(message):
-                said = self._asked.answers(line, message, number) or b""
-            await self._say(self._life, said)
+            return
+        life = self._lives.current
+        if life is None:
+            return
+        said: bytes | None = line
+        if isinstance(message, dict) and is_response(message):
+            said = self._asked.answers(line, message, life.number)
+        if said is not None:
+            await self._say(life, said)
 
     async def _say(self, life: Life, line: bytes) -> None:
         """Write a line; where nobody reads it, whoever waits for an answer is told so."""
         try:
             await life.say(line)
         except ClosedError:
-            await self._ended(life)
+            await self._lives.bury(life)
 
     async def close(self, patience: Patience) -> None:
         """End the process, in order, and start none again."""
-        self._closing = True
-        if self._starting is not None:
-            self._starting.cancel()
-        for life in tuple(self._running):
-            await life.close(patience)
+        await self._lives.close(patience)

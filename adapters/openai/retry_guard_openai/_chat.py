@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from retry_guard_functions import FunctionTool
-from retry_guard_openai._replies import Reply, Wanted, collapsed, plain
+from retry_guard_openai._replies import Reply, Shown, collapsed, plain
 
 _CUT_OFF = ("length", "content_filter")
 
@@ -46,14 +46,14 @@ class Chat:
         """Take the message into the history."""
         self.items.append(self._message)
 
-    def keep_answer(self, call: Wanted, text: str) -> None:
+    def keep_answer(self, call: Shown, text: str) -> None:
         """Take the answer to a call into the history."""
         self.items.append({"role": "tool", "tool_call_id": call.id, "content": text})
 
     def reply(self, message: dict[str, Any], *, complete: bool) -> Reply:
         """Return what a message says, and hold it without its ghosts."""
         made: list[dict[str, Any]] = message.pop("tool_calls", None) or []
-        calls = collapsed(_wanted(item) for item in made if item.get("type") != "custom")
+        calls = collapsed(_shown(item) for item in made if item.get("type") != "custom")
         others = [item for item in made if item.get("type") == "custom"]
         if calls or others:
             message["tool_calls"] = [*map(_item, calls), *others]
@@ -115,12 +115,12 @@ class ChunkReader:
         call.update(part)
 
 
-def _wanted(item: Mapping[str, Any]) -> Wanted:
+def _shown(item: Mapping[str, Any]) -> Shown:
     called: Mapping[str, Any] = item.get("function") or {}
     name, arguments = called.get("name") or "", called.get("arguments") or ""
-    return Wanted(id=item.get("id") or "", name=name, arguments=arguments, item=dict(item))
+    return Shown(id=item.get("id") or "", name=name, arguments=arguments, item=dict(item))
 
 
-def _item(call: Wanted) -> dict[str, Any]:
+def _item(call: Shown) -> dict[str, Any]:
     function = {"name": call.name, "arguments": call.arguments}
     return {**call.item, "id": call.id, "type": "function", "function": function}

@@ -48,7 +48,7 @@ def session_of(
     talk = Conversation if isinstance(resource, Responses | AsyncResponses) else Chat
     tools = [*map(talk.tool, toolbox.tools.values()), *_own_tools(create.get("tools"))]
     asked = {**create, "tools": tools} if tools else create
-    return Session(talk(asked), toolbox, max_rounds)
+    return Session(talk(asked), max_rounds)
 
 
 def _check(create: Mapping[str, Any], responses: bool) -> None:  # noqa: FBT001 - which of the two

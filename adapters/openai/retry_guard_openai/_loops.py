@@ -8,9 +8,8 @@ from openai.resources.responses import AsyncResponses, Responses
 from openai.types.chat import ChatCompletionChunk
 from openai.types.responses import ResponseStreamEvent
 
-from retry_guard_functions import Toolbox
+from retry_guard_functions import Rounds, Toolbox
 from retry_guard_openai._checks import Awaiting, Blocking, session_of
-from retry_guard_openai._places import Place
 from retry_guard_openai._runs import Run
 from retry_guard_openai._session import Session
 
@@ -59,23 +58,23 @@ def run_tools(
     session = session_of(
         resource, toolbox, scope=scope, turn=turn, max_rounds=max_rounds, create=create
     )
-    place = Place(toolbox, scope, turn)
+    rounds = Rounds(toolbox, scope=scope, turn=turn)
     if isinstance(resource, Blocking):
-        return _run(resource, session, place)
-    return _run_awaited(resource, session, place)
+        return _run(resource, session, rounds)
+    return _run_awaited(resource, session, rounds)
 
 
-def _run(resource: Any, session: Session, place: Place) -> Run:
+def _run(resource: Any, session: Session, rounds: Rounds) -> Run:
     while not session.over:
         calls = session.take(session.talk.read(resource.create(**session.arguments())))
-        session.put(calls, place.call(calls))
+        session.put(rounds.call(calls))
     return session.run()
 
 
-async def _run_awaited(resource: Any, session: Session, place: Place) -> Run:
+async def _run_awaited(resource: Any, session: Session, rounds: Rounds) -> Run:
     while not session.over:
         calls = session.take(session.talk.read(await resource.create(**session.arguments())))
-        session.put(calls, await place.call_awaited(calls))
+        session.put(await rounds.call_awaited(calls))
     return session.run()
 
 
@@ -136,13 +135,13 @@ def stream_tools(
     session = session_of(
         resource, toolbox, scope=scope, turn=turn, max_rounds=max_rounds, create=create
     )
-    place = Place(toolbox, scope, turn)
+    rounds = Rounds(toolbox, scope=scope, turn=turn)
     if isinstance(resource, Blocking):
-        return _stream(resource, session, place)
-    return _stream_awaited(resource, session, place)
+        return _stream(resource, session, rounds)
+    return _stream_awaited(resource, session, rounds)
 
 
-def _stream(resource: Any, session: Session, place: Place) -> Generator[Any]:
+def _stream(resource: Any, session: Session, rounds: Rounds) -> Generator[Any]:
     while not session.over:
         reader = session.talk.reader()
         with resource.create(**session.arguments(), stream=True) as events:
@@ -150,11 +149,11 @@ def _stream(resource: Any, session: Session, place: Place) -> Generator[Any]:
                 reader.feed(event)
                 yield event
         calls = session.take(reader.reply())
-        session.put(calls, place.call(calls))
+        session.put(rounds.call(calls))
     yield session.run()
 
 
-async def _stream_awaited(resource: Any, session: Session, place: Place) -> AsyncGenerator[Any]:
+async def _stream_awaited(resource: Any, session: Session, rounds: Rounds) -> AsyncGenerator[Any]:
     while not session.over:
         reader = session.talk.reader()
         async with await resource.create(**session.arguments(), stream=True) as events:
@@ -162,5 +161,5 @@ async def _stream_awaited(resource: Any, session: Session, place: Place) -> Asyn
                 reader.feed(event)
                 yield event
         calls = session.take(reader.reply())
-        session.put(calls, await place.call_awaited(calls))
+        session.put(await rounds.call_awaited(calls))
     yield session.run()

@@ -8,8 +8,8 @@ from uuid import uuid4
 
 
 @dataclass(slots=True, kw_only=True)
-class Wanted:
-    """One call as a message holds it. `item`: what stands for it in the history."""
+class Shown:
+    """One call as a message shows it. `item`: what the server sent of it."""
 
     id: str
     name: str
@@ -27,17 +27,17 @@ class Reply:
     text: str
     refusal: str
     complete: bool
-    calls: list[Wanted]
+    calls: list[Shown]
     waits: bool
 
 
-def collapsed(calls: Iterable[Wanted]) -> list[Wanted]:
+def collapsed(calls: Iterable[Shown]) -> list[Shown]:
     """Return the calls without ghosts, each with an id of its own and arguments that are JSON.
 
     Ghosts have no name, or repeat the id of a call with its name and arguments, or without them.
     What only shares an id with another call gets a new one.
     """
-    kept = list[Wanted]()
+    kept = list[Shown]()
     for call in calls:
         twin = next((each for each in kept if _same(each, call)), None)
         if twin is None:
@@ -55,11 +55,6 @@ def collapsed(calls: Iterable[Wanted]) -> list[Wanted]:
     return kept
 
 
-def same_json(one: str, other: str) -> bool:
-    """Whether two texts of arguments say the same."""
-    return one == other or _parsed(one) == _parsed(other)
-
-
 def plain(value: Any) -> dict[str, Any]:
     """Return an object of the SDK as the data that the server sent, without nulls."""
     if isinstance(value, Mapping):
@@ -68,11 +63,11 @@ def plain(value: Any) -> dict[str, Any]:
     return found
 
 
-def _same(one: Wanted, other: Wanted) -> bool:
+def _same(one: Shown, other: Shown) -> bool:
     if not one.id or one.id != other.id or (one.name and other.name and one.name != other.name):
         return False
     blank = _is_blank(one.arguments) or _is_blank(other.arguments)
-    return blank or same_json(one.arguments, other.arguments)
+    return blank or _parsed(one.arguments) == _parsed(other.arguments)
 
 
 def _is_blank(arguments: str) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from retry_guard_functions import FunctionTool
-from retry_guard_openai._replies import Reply, Wanted, collapsed, plain
+from retry_guard_openai._replies import Reply, Shown, collapsed, plain
 
 _WAIT = frozenset(
     {
@@ -59,7 +59,7 @@ class Conversation:
         self.items = [] if self._kept else [*self.items, *self._output]
         self.previous_response_id = self._id if self._chained else None
 
-    def keep_answer(self, call: Wanted, text: str) -> None:
+    def keep_answer(self, call: Shown, text: str) -> None:
         """Take the answer to a call into the history."""
         item = {"type": "function_call_output", "call_id": call.id, "output": text}
         caller = {"caller": call.item["caller"]} if "caller" in call.item else {}
@@ -70,7 +70,7 @@ class Conversation:
         made = [item for item in output if item.get("type") == "function_call"]
         complete = response is not None and response.status in ("completed", None)
         whole = all(item.get("status") in ("completed", None) for item in made)
-        calls = collapsed(map(_wanted, made))
+        calls = collapsed(map(_shown, made))
         standing = {id(call.item): call for call in calls}
         self._id = "" if response is None else response.id
         self._output = [
@@ -113,12 +113,12 @@ class EventReader:
         return self._conversation.reply(self._response, items)
 
 
-def _wanted(item: dict[str, Any]) -> Wanted:
+def _shown(item: dict[str, Any]) -> Shown:
     name, arguments = item.get("name") or "", item.get("arguments") or ""
-    return Wanted(id=item.get("call_id") or "", name=name, arguments=arguments, item=item)
+    return Shown(id=item.get("call_id") or "", name=name, arguments=arguments, item=item)
 
 
-def _item(call: Wanted) -> dict[str, Any]:
+def _item(call: Shown) -> dict[str, Any]:
     return {**call.item, "call_id": call.id, "name": call.name, "arguments": call.arguments}
 
 

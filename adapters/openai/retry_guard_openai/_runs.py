@@ -4,19 +4,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from retry_guard import Unresolved
-from retry_guard_functions import ToolAnswer
+from retry_guard_functions import Called
 
 End = Literal["answered", "refused", "incomplete", "handed_over", "max_rounds"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Called:
-    """One call that the model made, and its answer. `arguments`: the text that the model gave."""
-
-    call_id: str
-    name: str
-    arguments: str
-    answer: ToolAnswer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,6 +37,7 @@ def check(
         tool = tools.get(contract.tool)
         if tool is not None:
             check_key(contract, _guardable(tool).params_json_schema)
+            _check_preview(contract, tools.keys())
             if not reads:
                 _check_read(contract, tools.keys())
         elif not servers:
@@ -57,6 +58,12 @@ def _check_twins(contract: Contract) -> None:
     if contract.twins == "count":
         msg = f"{contract.tool}: `twins: count` needs the other calls of a message, which the SDK"
         raise UsageError(f"{msg} does not show: give equal calls an argument that differs")
+
+
+def _check_preview(contract: Contract, tools: Collection[str]) -> None:
+    preview = contract.confirm.preview if contract.confirm is not None else None
+    if preview is not None and preview not in tools:
+        raise UsageError(f"{contract.tool} is previewed by {preview!r}: add it to tools=")
 
 
 def _check_read(contract: Contract, tools: Collection[str]) -> None:

@@ -6,7 +6,16 @@ from typing import Any
 from agents import FunctionTool, Tool, ToolApprovalItem
 from agents.mcp import MCPServer
 
-from retry_guard import Answer, AsyncGuard, Contract, Policy, Question, Unresolved, settle
+from retry_guard import (
+    Answer,
+    ArgumentError,
+    AsyncGuard,
+    Contract,
+    Policy,
+    Question,
+    Unresolved,
+    settle,
+)
 from retry_guard_contracts import parse_arguments
 from retry_guard_ledgers import Ledger
 from retry_guard_openai_agents._asks import ask_first
@@ -91,13 +100,20 @@ class AgentGuard:
 
         `item`: of `interruptions`. `context`: that of the run, where the scope is found in it.
         """
-        arguments = parse_arguments(item.arguments)
-        for desk in self._desks:
-            for tool in desk.guard.contracts:
-                # Tools of a server may be named after it, too.
-                if item.name == tool or str(item.name).endswith(f"__{tool}"):
-                    return await desk.question(tool, arguments, context)
-        return None
+        desk, tool = self._desk_of(item)
+        return None if desk is None else await desk.question(tool, _given(item), context)
+
+    async def reject(self, item: ToolApprovalItem, context: object = None) -> bool:
+        """Say that the user does not want this call: equal ones are refused for the whole turn.
+
+        Return whether that was in time: nothing of it was sent. Reject it in the state, too.
+        Raises as a call does.
+        """
+        desk, tool = self._desk_of(item)
+        place = self._places.of(context)
+        return desk is not None and await desk.guard.reject(
+            tool, _given(item), scope=place.scope, turn=place.turn, call_id=item.call_id
+        )
 
     def settle(self, question: Question | str, answer: Answer, context: object = None) -> bool:
         """Store a person's answer; return whether the question was still open.
@@ -109,6 +125,22 @@ class AgentGuard:
         """
         name = question if isinstance(question, str) else question.id
         return settle(self._ledger, self._places.scope(context), name, answer)
+
+    def _desk_of(self, item: ToolApprovalItem) -> tuple[Desk | None, str]:
+        name = str(item.name)
+        for desk in self._desks:
+            for tool in desk.guard.contracts:
+                # The SDK can name a tool of a server after both.
+                if desk.contract(tool) and (name == tool or name.endswith(f"__{tool}")):
+                    return desk, tool
+        return None, name
+
+
+def _given(item: ToolApprovalItem) -> dict[str, Any]:
+    try:
+        return parse_arguments(item.arguments)
+    except ArgumentError:
+        return {}
 
 
 def _guarded(tool: Tool, desk: Desk) -> Tool:

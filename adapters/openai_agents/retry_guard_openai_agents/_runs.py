@@ -7,7 +7,7 @@ from typing import Any
 
 from agents import ModelBehaviorError, UserError, default_tool_error_function
 
-from retry_guard import Contract, Done, NotExecuted, NotExecutedError, Unknown
+from retry_guard import ArgumentError, Contract, Done, NotExecuted, NotExecutedError, Unknown
 
 End = Done | NotExecuted | Unknown
 UNKNOWN = object()
@@ -115,6 +115,11 @@ def nothing_ran(outcome: NotExecuted, ran: Ran | None) -> str:
     else:
         told = str(error).partition(":")[0]
     return str(NotExecutedError(NotExecuted(told)))
+
+
+def unfit(tool: str, error: ArgumentError) -> str:
+    """Return the sentence for arguments that nothing was sent with; some errors name no tool."""
+    return str(error) if tool in str(error) else f"{tool}: {error}; nothing was sent"
 
 
 def _without_harness(error: Exception) -> Exception:

@@ -25,7 +25,7 @@ from retry_guard_openai_agents._desk import Desk
 from retry_guard_openai_agents._listings import Listings, shown_tool
 from retry_guard_openai_agents._places import CALLER
 from retry_guard_openai_agents._results import answer_of, error_of, stored_answer
-from retry_guard_openai_agents._runs import Ran, nothing_ran, own, run
+from retry_guard_openai_agents._runs import Ran, nothing_ran, own, run, unfit
 
 Approval = bool | Callable[[RunContextWrapper[Any], dict[str, Any], str], Awaitable[bool]]
 
@@ -76,7 +76,7 @@ class GuardedServer(Delegate):
         try:
             outcome = await self._desk.call(tool_name, arguments or {}, send, CALLER.get())
         except ArgumentError as error:
-            return error_of(f"{tool_name}: {error}; nothing was sent")
+            return error_of(unfit(tool_name, error))
         return _answer(outcome, ran)
 
     def _sending_once(self) -> MCPServer:
@@ -126,8 +126,9 @@ class GuardedServer(Delegate):
 
         def told(context: RunContextWrapper[Any], error: Exception) -> Any:
             """A guard that cannot work is the application's business, and not the model's."""
-            if isinstance(error, GuardError) or isinstance(error.__cause__, GuardError):
-                raise error
+            for one in (error, error.__cause__):
+                if isinstance(one, GuardError):
+                    raise one
             return given(context, error)
 
         return told

@@ -14,7 +14,7 @@ from retry_guard_openai_agents import _sdk
 from retry_guard_openai_agents._desk import Desk
 from retry_guard_openai_agents._keys import without_key
 from retry_guard_openai_agents._results import stored
-from retry_guard_openai_agents._runs import SDK_TEXT, Ran, nothing_ran, own, run, to_its_end
+from retry_guard_openai_agents._runs import SDK_TEXT, Ran, nothing_ran, own, run, to_its_end, unfit
 
 
 class GuardedTool:
@@ -59,7 +59,7 @@ class GuardedTool:
             given = parse_arguments(arguments)
             outcome = await self._desk.call(self._tool.name, given, send, context)
         except ArgumentError as error:
-            return self._said(context, f"{self._tool.name}: {error}; nothing was sent")
+            return self._said(context, unfit(self._tool.name, error))
         return await self._answer(context, outcome, ran)
 
     async def _sent(self, ran: Ran, context: ToolContext[Any], given: dict[str, Any]) -> Ran:

@@ -1,0 +1,184 @@
+"""A server that is reached over HTTP (streamable HTTP, of both generations)."""
+
+import asyncio
+import traceback
+from collections.abc import Coroutine, Mapping
+from contextlib import suppress
+from typing import Any
+
+import httpx2
+
+from retry_guard_mcp_proxy._asked import CANCELLED, Asked
+from retry_guard_mcp_proxy._child import Patience
+from retry_guard_mcp_proxy._client import LISTEN
+from retry_guard_mcp_proxy._errors import DownError, ServerError
+from retry_guard_mcp_proxy._hearing import Heard
+from retry_guard_mcp_proxy._http_sender import Sender
+from retry_guard_mcp_proxy._http_session import Link, LostError
+from retry_guard_mcp_proxy._http_wire import SILENCE, Wire
+from retry_guard_mcp_proxy._messages import (
+    CLOSED,
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    Message,
+    encoded,
+    failure,
+    is_object,
+    is_request,
+    is_response,
+    name_of,
+    params_of,
+    request as request_of,
+)
+from retry_guard_mcp_proxy._notes import note
+from retry_guard_mcp_proxy._session import Session, is_stateless
+from retry_guard_mcp_proxy._upstream import Ears
+from retry_guard_mcp_proxy._waiting import Waiting
+
+_NO_METHOD = -32601
+_ENDING, _POLL = 2.0, 0.05
+"""Seconds to end the session; between two looks at how long to wait for what is under way."""
+_PAUSE, _LONGEST = 1.0, 30.0
+"""Seconds before a stream of changes that broke off is asked for again; they double."""
+
+
+class HttpUpstream:
+    """A URL. Each message is a POST of its own, and none that may have run is sent again."""
+
+    def __init__(
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        session: Session,
+        ears: Ears,
+        silence: float = SILENCE,
+    ) -> None:
+        """Connect to nothing yet. `headers`: of every request. `silence`: in place of SILENCE."""
+        self._ears, self._wire = ears, Wire(url, headers, silence)
+        self._link = Link(self._wire, session, self._said)
+        self._sender = Sender(self._wire, self._link, session)
+        self._ids, self._asked = Waiting(), Asked()
+        self._passing: dict[asyncio.Task[None], Message] = {}
+
+    def new_id(self) -> str:
+        """Return an id that nobody else has."""
+        return self._ids.new_id()
+
+    def is_own(self, token: object) -> bool:
+        """Whether it is such an id."""
+        return self._ids.is_own(token)
+
+    async def request(self, given: str, method: str, params: Message) -> Message:
+        """Make a request of the proxy's own, once; see `Upstream.request`.
+
+        What httpx2 raises is raised as it is: `judge` knows what it proves.
+        """
+        message = request_of(given, method, params)
+        try:
+            line = encoded(message)
+        except (ValueError, RecursionError) as error:
+            raise DownError(f"nothing was sent: {error}") from None
+        answer = (await self._sender.ask(line, message)).heard.message
+        return answer if is_object(answer) else {}
+
+    async def _said(self, number: int, found: Heard) -> None:
+        """Hand on what the server says beside answers."""
+        line, message = found
+        if not is_object(message) or (is_response(message) and self.is_own(message.get("id"))):
+            return
+        if is_request(message):
+            line = self._asked.asks(line, message, number)
+        elif message.get("method") == CANCELLED:
+            line = self._asked.withdraws(line, message, number)
+        await self._ears.said(line, message)
+
+    async def pass_on(self, line: bytes, message: Message | list[Message]) -> None:
+        """Pass on what the client said; what cannot be is answered with an error."""
+        if isinstance(message, list):
+            await self._refuse(line, message)
+        elif is_request(message):
+            self._ears.asked(line, message)
+            self._begin(self._passed(line, message), message)
+        elif is_response(message):
+            answer = self._asked.answers(line, message, self._link.number)
+            if answer is not None:
+                self._begin(self._sender.tell(answer, message), message)
+        elif message.get("method") != CANCELLED or not self._stopped(message):
+            self._begin(self._sender.tell(line, message), message)
+
+    def _begin(self, work: Coroutine[Any, Any, None], message: Message) -> None:
+        task = asyncio.create_task(work)
+        self._passing[task] = message
+        task.add_done_callback(lambda done: self._passing.pop(done, None))
+
+    def _stopped(self, cancelled: Message) -> bool:
+        """Close the response to a request, which cancels it where there are no sessions."""
+        name = name_of(params_of(cancelled).get("requestId"))
+        found = [
+            task
+            for task, one in self._passing.items()
+            if is_request(one) and name_of(one["id"]) == name and is_stateless(one)
+        ]
+        for task in found:
+            task.cancel()
+        return bool(found)
+
+    async def _refuse(self, line: bytes, messages: list[Any]) -> None:
+        requests = [one["id"] for one in messages if is_object(one) and is_request(one)]
+        why = "what is no single message is not sent over HTTP: send one JSON object a line"
+        for given in [] if line.isspace() else requests or [None]:
+            answer = failure(given, INVALID_REQUEST, why)
+            await self._ears.said(encoded(answer), answer)
+
+    async def _passed(self, line: bytes, message: Message) -> None:
+        """Make a request of the client, and hand on the answer, or what went wrong."""
+        try:
+            found = await self._answered(line, message)
+        except Exception as error:  # noqa: BLE001 - whatever went wrong, the client waits
+            answer = _failure(message["id"], error)
+            found = Heard(encoded(answer), answer)
+        await self._ears.said(*found)
+
+    async def _answered(self, line: bytes, message: Message) -> Heard:
+        pause = _PAUSE
+        while True:
+            try:
+                return (await self._sender.ask(line, message)).heard
+            except LostError:  # it was refused unread, so it waits for the next session
+                return (await self._sender.ask(line, message)).heard
+            except (httpx2.TransportError, ServerError):
+                if message["method"] != LISTEN or self._sender.closed:
+                    raise
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST)
+
+    async def close(self, patience: Patience) -> None:
+        """Let the client's requests end, in time; end the session, make no further request."""
+        began = asyncio.get_running_loop().time()
+        while self._waited_for() and asyncio.get_running_loop().time() < began + patience.ends:
+            await asyncio.wait(self._waited_for(), timeout=_POLL)
+        self._sender.closed = True
+        passing = tuple(self._passing)
+        for task in passing:
+            task.cancel()
+        await asyncio.gather(*passing, return_exceptions=True)
+        with suppress(httpx2.HTTPError, TimeoutError):
+            async with asyncio.timeout(_ENDING):
+                await self._link.close()
+        await self._wire.close()
+
+    def _waited_for(self) -> set[asyncio.Task[None]]:
+        return {task for task, one in self._passing.items() if one.get("method") != LISTEN}
+
+
+def _failure(given: object, error: Exception) -> Message:
+    """The answer to a request that failed."""
+    if isinstance(error, httpx2.HTTPStatusError):
+        code = (
+            _NO_METHOD if error.response.status_code == httpx2.codes.NOT_FOUND else INTERNAL_ERROR
+        )
+        return failure(given, code, str(error))
+    if isinstance(error, httpx2.HTTPError | ServerError):
+        return failure(given, CLOSED, f"Connection closed: {str(error) or type(error).__name__}")
+    note(f"a message was not passed on:\n{''.join(traceback.format_exception(error))}")
+    return failure(given, INTERNAL_ERROR, "the proxy failed at it")

@@ -1,0 +1,85 @@
+"""Sends messages with the headers that their generation wants, in the session that there is."""
+
+import asyncio
+from collections.abc import Mapping
+
+import httpx2
+
+from retry_guard_mcp_proxy._errors import DownError
+from retry_guard_mcp_proxy._http_headers import Headers
+from retry_guard_mcp_proxy._http_session import Link, LostError
+from retry_guard_mcp_proxy._http_wire import Asking, Reply, Wire
+from retry_guard_mcp_proxy._messages import Message, is_object, params_of
+from retry_guard_mcp_proxy._notes import note
+from retry_guard_mcp_proxy._session import Session, is_stateless
+
+INITIALIZE, INITIALIZED, LIST = "initialize", "notifications/initialized", "tools/list"
+
+
+class Sender:
+    """Requests side by side; each after the notifications and answers that came before it.
+
+    `closed`: no further request is made.
+    """
+
+    def __init__(self, wire: Wire, link: Link, session: Session) -> None:
+        """Send nothing yet."""
+        self.closed = False
+        self._wire, self._link, self._session = wire, link, session
+        self._headers, self._order = Headers(), asyncio.Lock()
+
+    async def ask(self, line: bytes, message: Message) -> Reply:
+        """Make a request, once; return the answer.
+
+        Raises `DownError` if nothing was sent, `LostError` if the server refused it for want of a
+        session, `ClosedError`, and what httpx2 raises.
+        """
+        async with self._order:
+            pass
+        if self.closed:
+            raise DownError("the proxy is closing")
+        stateless, starts = is_stateless(message), message["method"] == INITIALIZE
+        in_session = not stateless and not starts
+        if in_session:
+            await self._link.ready()
+        number = self._link.number
+        asking = Asking(
+            line=line,
+            given=message["id"],
+            headers=self._link.headers if in_session else self._headers.of(message),
+            hear=self._link.hear(),
+            resumes=not stateless,
+        )
+        try:
+            reply = await self._wire.ask(asking)
+        except httpx2.HTTPStatusError as error:
+            if in_session and self._link.lost(number, error):
+                raise LostError("the server does not know the session any more") from None
+            raise
+        self._note(message["method"], reply)
+        return reply
+
+    def _note(self, method: str, reply: Reply) -> None:
+        if method == INITIALIZE:
+            self._link.opened(reply)
+        elif method == LIST and is_object(reply.heard.message):
+            self._headers.learn(reply.heard.message)
+
+    async def tell(self, line: bytes, message: Message) -> None:
+        """Send what gets no answer. Whatever goes wrong is the operator's to know."""
+        async with self._order:
+            number = self._link.number
+            try:
+                await self._wire.tell(line, self._told(message), self._link.hear())
+            except httpx2.HTTPStatusError as error:
+                self._link.lost(number, error)
+                note(f"a message was not taken: {error}")
+            except httpx2.HTTPError as error:
+                note(f"a message was not sent: {str(error) or type(error).__name__}")
+        if message.get("method") == INITIALIZED:
+            self._link.listen()
+
+    def _told(self, message: Message) -> Mapping[str, str]:
+        """The headers of a message that does not say its version, as the last request did."""
+        meant = {"_meta": self._session.stated, **params_of(message)}
+        return self._headers.of({**message, "params": meant}) or self._link.headers

@@ -1,0 +1,137 @@
+"""The session at a server that is reached over HTTP: opened again where the server lost it."""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import aclosing
+
+import httpx2
+
+from retry_guard_mcp_proxy._errors import DownError
+from retry_guard_mcp_proxy._hearing import Heard
+from retry_guard_mcp_proxy._http_events import Tail, messages
+from retry_guard_mcp_proxy._http_headers import SESSION, VERSION
+from retry_guard_mcp_proxy._http_wire import Asking, Hear, Reply, Wire
+from retry_guard_mcp_proxy._messages import encoded, is_object, object_in, request
+from retry_guard_mcp_proxy._session import Session
+
+OPENING = 30.0
+"""Seconds that a server has to open a session again."""
+_PAUSE, _LONGEST = 1.0, 30.0
+"""Seconds before a stream that ended is opened again; each time in vain doubles them."""
+_UNKNOWN = re.compile(r"\bsession\b", re.IGNORECASE)
+
+
+class LostError(DownError):
+    """The server does not know the session any more, so it refused the request."""
+
+
+class Link:
+    """A session. `number`: how many there were before."""
+
+    def __init__(
+        self, wire: Wire, session: Session, said: Callable[[int, Heard], Awaitable[None]]
+    ) -> None:
+        """There is none yet. `said`: hears what the server says by itself."""
+        self.number = 0
+        self._wire, self._session, self._said = wire, session, said
+        self._id: str | None = None
+        self._version: str | None = None
+        self._lost, self._opening = False, asyncio.Lock()
+        self._listening: asyncio.Task[None] | None = None
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The headers of a request in this session."""
+        known = {SESSION: self._id, VERSION: self._version}
+        return {name: value for name, value in known.items() if value is not None}
+
+    def hear(self) -> Hear:
+        """Return who hears what the server says in this session."""
+        number = self.number
+
+        async def hear(found: Heard) -> None:
+            await self._said(number, found)
+
+        return hear
+
+    def opened(self, reply: Reply) -> None:
+        """Note that the server has answered `initialize`."""
+        message = reply.heard.message
+        if not is_object(message) or "result" not in message:
+            return
+        self.quiet()
+        version = object_in(message, "result").get("protocolVersion")
+        self._id = reply.headers.get(SESSION)
+        self._version = version if isinstance(version, str) else None
+        self._lost = False
+
+    def lost(self, number: int, error: httpx2.HTTPStatusError) -> bool:
+        """Whether the error says that there is no such session."""
+        status, about = error.response.status_code, _UNKNOWN.search(error.response.text)
+        gone = status == httpx2.codes.NOT_FOUND or (status == httpx2.codes.BAD_REQUEST and about)
+        if self._id is None or not gone:
+            return False
+        self._lost = self._lost or number == self.number
+        return True
+
+    async def ready(self) -> None:
+        """Open the session again if it is lost. Raises `DownError`."""
+        async with self._opening:
+            opening = self._session.opening
+            if not self._lost or opening is None:
+                return
+            try:
+                await asyncio.wait_for(self._open(opening), OPENING)
+            except (TimeoutError, httpx2.HTTPError, OSError) as error:
+                why = str(error) or "it did not answer"
+                raise DownError(f"the session was not opened again: {why}") from None
+
+    async def _open(self, opening: Mapping[str, object]) -> None:
+        self.number += 1
+        given = f"retry-guard-session-{self.number}"
+        line = encoded(request(given, "initialize", opening))
+        asking = Asking(line=line, given=given, headers={}, hear=self.hear(), resumes=False)
+        reply = await self._wire.ask(asking)
+        message = reply.heard.message
+        if not is_object(message) or "result" not in message:
+            raise DownError("the session was not opened again: it answered with an error")
+        self.opened(reply)
+        if self._session.opened is not None:
+            await self._wire.tell(self._session.opened, self.headers, self.hear())
+            self.listen()
+
+    def listen(self) -> None:
+        """Begin to hear what the server says by itself."""
+        self.quiet()
+        self._listening = asyncio.create_task(self._listen(self.number))
+
+    def quiet(self) -> None:
+        """Hear it no longer."""
+        if self._listening is not None:
+            self._listening.cancel()
+
+    async def _listen(self, number: int) -> None:
+        tail, pause, hear = Tail(), _PAUSE, self.hear()
+        while True:
+            try:
+                async with (
+                    self._wire.events(self.headers, tail) as response,
+                    aclosing(messages(response, tail)) as said,
+                ):
+                    async for found in said:
+                        pause = _PAUSE
+                        await hear(found)
+            except httpx2.HTTPStatusError as error:
+                if self.lost(number, error) or not error.response.is_server_error:
+                    return  # it offers no such stream, or the next request opens the session again
+            except httpx2.HTTPError:
+                pass
+            await asyncio.sleep(max(pause, tail.pause or 0))
+            pause = min(2 * pause, _LONGEST)
+
+    async def close(self) -> None:
+        """End the session."""
+        self.quiet()
+        if self._id is not None and not self._lost:
+            await self._wire.end(self.headers)

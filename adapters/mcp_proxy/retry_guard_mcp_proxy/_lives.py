@@ -1,0 +1,105 @@
+"""The server's lives, one after the other: the next one begins when somebody needs it."""
+
+import asyncio
+import subprocess
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from retry_guard_mcp_proxy._child import Patience, little, start
+from retry_guard_mcp_proxy._errors import DownError, RefusedError, ServerError
+from retry_guard_mcp_proxy._hearing import Heard
+from retry_guard_mcp_proxy._life import Life
+from retry_guard_mcp_proxy._restarts import Restarts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hooks:
+    """What happens in a life.
+
+    `said`: it says something. `lost`: it is over, and how; the last argument: whether it was the
+    current one, and so not one that never came up. `reopen`: it is to be told what the client had
+    told the last one; raises `ServerError` and `TimeoutError`.
+    """
+
+    said: Callable[[Life, Heard], Awaitable[None]]
+    lost: Callable[[Life, str, bool], Awaitable[None]]
+    reopen: Callable[[Life], Awaitable[None]]
+
+
+class Lives:
+    """Starts a process when the last one ended. `current`: the one that is spoken to."""
+
+    def __init__(self, command: Sequence[str], hooks: Hooks) -> None:
+        """Start nothing: `take_over` takes the process that was started already."""
+        self.current: Life | None = None
+        self._command, self._hooks, self._restarts = command, hooks, Restarts()
+        self._count, self._closing = 0, False
+        self._starting: asyncio.Task[Life] | None = None
+        self._burying, self._running = asyncio.Lock(), set[Life]()
+
+    async def take_over(self, process: subprocess.Popen[bytes]) -> None:
+        """Take over the process that was started, and begin to hear it."""
+        self.current = await self._born(process)
+
+    async def _born(self, process: subprocess.Popen[bytes]) -> Life:
+        number, self._count = self._count, self._count + 1
+        life = await Life.begin(process, number, self._hooks.said, self.bury)
+        self._running.add(life)
+        return life
+
+    async def bury(self, life: Life) -> None:
+        """End a life that is over, once, and tell whoever waited for it."""
+        async with self._burying:
+            if life.buried or self._closing:
+                return
+            life.over = life.buried = True
+            how = self._restarts.how = await life.close(little())
+            self._running.discard(life)
+            was_current = self.current is life
+            if was_current:
+                self.current = None
+            await self._hooks.lost(life, how, was_current)
+
+    async def get(self) -> Life:
+        """Return the life that there is, or begin the next one. Raises `DownError`."""
+        if self.current is not None and not self.current.over:
+            return self.current
+        if self._closing:
+            raise DownError("the proxy is closing")
+        if self._starting is None:
+            self._starting = asyncio.create_task(self._next())
+        return await asyncio.shield(self._starting)
+
+    async def _next(self) -> Life:
+        try:
+            async with self._burying:
+                pass  # whoever waited for the last life is told first
+            while True:
+                await asyncio.sleep(self._restarts.next())
+                try:
+                    self.current = await self._started()
+                except ServerError as error:
+                    self._restarts.how = str(error)
+                else:
+                    return self.current
+        finally:
+            self._starting = None
+
+    async def _started(self) -> Life:
+        """Start the process, and let it know what the last one knew. Raises `ServerError`."""
+        life = await self._born(start(self._command))
+        try:
+            await self._hooks.reopen(life)
+        except (TimeoutError, ServerError) as error:
+            await self.bury(life)
+            why = str(error) or "it did not answer"
+            raise RefusedError(f"its session was not opened again: {why}") from None
+        return life
+
+    async def close(self, patience: Patience) -> None:
+        """End what runs, in order, and start nothing more."""
+        self._closing = True
+        if self._starting is not None:
+            self._starting.cancel()
+        for life in tuple(self._running):
+            await life.close(patience)

@@ -1,0 +1,56 @@
+"""The guarded calls that are under way, and the requests of the client that wait for them."""
+
+from retry_guard_mcp_proxy._exchange import Asker, Exchange
+from retry_guard_mcp_proxy._messages import Message, meta_of, name_of, params_of
+
+
+class Running:
+    """Calls under way. `calls`: all of them, also those for which nobody waits any more."""
+
+    def __init__(self) -> None:
+        """Nothing is."""
+        self.calls: set[Exchange] = set()
+        self._askers: list[Asker] = []
+
+    def asks(self, asker: Asker) -> None:
+        """Note a request that waits for its answer."""
+        self._askers.append(asker)
+
+    def over(self, asker: Asker) -> None:
+        """Note that it waits no more."""
+        if asker in self._askers:
+            self._askers.remove(asker)
+
+    def waits_for(self, given: object) -> bool:
+        """Whether the client waits for a guarded call with that id."""
+        return any(asker.name == name_of(given) for asker in self._askers)
+
+    def paused_like(self, new: Exchange) -> Exchange | None:
+        """Return the call that waits for input and is like this one."""
+        for one in self.calls:
+            if one.paused and (one.tool, one.arguments) == (new.tool, new.arguments):
+                return one
+        return None
+
+    def cancel(self, given: object) -> bool:
+        """Note that nobody waits for that call; return whether there is one.
+
+        What was not sent yet is not sent any more. What was goes on, so that its outcome is known.
+        """
+        gone = [asker for asker in self._askers if asker.name == name_of(given)]
+        for asker in gone:
+            asker.cancelled = True
+            self.over(asker)
+        for call in self.calls:
+            if call.asker in gone and not call.sent and call.task is not None:
+                call.task.cancel()
+        return bool(gone)
+
+    def progress(self, message: Message) -> Message | None:
+        """Return progress of a call as its client knows it; None: nobody asks for it."""
+        params = params_of(message)
+        for call in self.calls:
+            if params.get("progressToken") in call.sends and call.asker is not None:
+                asked = meta_of(params_of(call.asker.request)).get("progressToken")
+                return {**message, "params": {**params, "progressToken": asked}}
+        return None
