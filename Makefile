@@ -85,6 +85,10 @@ bench soak fuzz scale: $(READY)
 	@echo "Running benchmarks/$@.py"
 	@$(VENV)/bin/python benchmarks/$@.py $(ARGS)
 
+.PHONY: servers
+servers: $(READY) ## install the third-party MCP servers that tests run
+	@$(VENV)/bin/python tests/mcp_servers_installed.py
+
 .PHONY: wheel-test
 wheel-test: $(READY) ## build the wheel, install it in a clean environment and test that
 	@echo "Building the wheel"

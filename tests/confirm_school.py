@@ -59,7 +59,9 @@ Fate = Literal["ok", "lost_ack", "lost", "refused"] | BaseException
 
 @dataclass
 class School:
-    """What really happened there. `fates`: what the next requests for a room meet."""
+    """What really happened there. `fates`: what the next requests for a room meet; `shown`: those
+    for a preview. `token_first`: it looks at the token of a request before its key.
+    """
 
     clock: HandClock = field(default_factory=HandClock)
     fates: list[Fate] = field(default_factory=list[Fate])
@@ -70,6 +72,7 @@ class School:
     requests: list[Args] = field(default_factory=list[Args])
     used: set[str] = field(default_factory=set[str])
     known: dict[str, Args] = field(default_factory=dict[str, Args])
+    token_first: bool = False
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32))
 
     def mint(self, given: Args) -> str:
@@ -101,7 +104,7 @@ class School:
 
     def _made(self, given: Args) -> Args:
         key = given.get("key")
-        if key in self.known:
+        if key in self.known and not self.token_first:
             return self.known[key]
         nonce, until, signature = given["confirm_token"].split(".")
         signed = self._signed(f"{nonce}.{until}", given)

@@ -56,7 +56,10 @@ def place(city: str) -> Place:
 @server.tool()
 def picture() -> CallToolResult:
     """Answer in blocks, with metadata."""
-    blocks: list[Any] = [TextContent(text="a dot"), ImageContent(data="AAAA", mime_type="image/png")]
+    blocks: list[Any] = [
+        TextContent(text="a dot"),
+        ImageContent(data="AAAA", mime_type="image/png"),
+    ]
     return CallToolResult(content=blocks, _meta={"example.org/note": [1, 2.50, None]})
 
 
@@ -96,7 +99,9 @@ async def ask(
     if given:
         said = given["asked"].model_dump_json(exclude_none=True)
         return CallToolResult(content=[TextContent(text=f"{ctx.request_state}: {said}")])
-    return InputRequiredResult(input_requests={"asked": _question(what)}, request_state="asked once")
+    return InputRequiredResult(
+        input_requests={"asked": _question(what)}, request_state="asked once"
+    )
 
 
 def _question(what: str) -> InputRequest:
@@ -142,7 +147,7 @@ def greet(name: str) -> str:
     return f"Say hello to {name}"
 
 
-@server.completion()
+@server.completion()  # type: ignore[no-untyped-call, untyped-decorator]  # not annotated there
 async def complete(
     ref: PromptReference | ResourceTemplateReference,
     argument: CompletionArgument,

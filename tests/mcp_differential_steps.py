@@ -75,7 +75,11 @@ def progressing(client: Client) -> None:
 
 def as_a_task(client: Client) -> None:
     """Begin a task, ask for its result, which waits for it."""
-    call = {"name": "simulate-research-query", "arguments": {"topic": "bees"}, "task": {"ttl": 60000}}
+    call = {
+        "name": "simulate-research-query",
+        "arguments": {"topic": "bees"},
+        "task": {"ttl": 60000},
+    }
     made = client.ask("tools/call", call)
     given = {"taskId": made["result"]["task"]["taskId"]}
     client.ask("tasks/result", given)
@@ -106,7 +110,9 @@ EVERYTHING: Sequence[Step] = (
     asks("resources/unsubscribe", uri=URI),
     asks("prompts/get", name="simple-prompt"),
     asks("prompts/get", name="args-prompt", arguments={"city": "Bern"}),
-    asks("prompts/get", name="resource-prompt", arguments={"resourceType": "Text", "resourceId": "1"}),
+    asks(
+        "prompts/get", name="resource-prompt", arguments={"resourceType": "Text", "resourceId": "1"}
+    ),
     asks("prompts/get", name="nobody"),
     asks(
         "completion/complete",
@@ -135,7 +141,9 @@ EVERYTHING: Sequence[Step] = (
     calls("gzip-file-as-resource", quiet=0.3, name="a.gz", data=DATA, outputType="resource"),
     calls("trigger-sampling-request", prompt="hello", maxTokens=5),
     calls("trigger-elicitation-request"),
-    calls("trigger-url-elicitation", url="https://example.org/", message="Look", elicitationId="e1"),
+    calls(
+        "trigger-url-elicitation", url="https://example.org/", message="Look", elicitationId="e1"
+    ),
     calls(
         "trigger-url-elicitation",
         url="https://example.org/",
@@ -149,7 +157,9 @@ EVERYTHING: Sequence[Step] = (
     Step("cancelled", cancelled, quiet=1.5),
     Step("task", as_a_task, quiet=0.5, in_order=False),
     Step("unknown", unknown_id),
-    Step("roots changed", lambda c: c.tell("notifications/roots/list_changed"), 1.0, in_order=False),
+    Step(
+        "roots changed", lambda c: c.tell("notifications/roots/list_changed"), 1.0, in_order=False
+    ),
     asks("no/such/method", what=1),
 )
 
@@ -228,7 +238,9 @@ MODERN: Sequence[Step] = (
 )
 
 
-def played(client: Client, steps: Sequence[Step], counts: Sequence[int] | None) -> list[list[bytes]]:
+def played(
+    client: Client, steps: Sequence[Step], counts: Sequence[int] | None
+) -> list[list[bytes]]:
     """Do all steps; return what was said in each.
 
     `counts`: how much is said in each, where that is known; else each step ends with a silence.

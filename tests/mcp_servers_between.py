@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 
 class Between:
@@ -82,10 +82,10 @@ class Between:
 def read(line: bytes) -> dict[str, Any]:
     """Return the message in a line; empty, if there is none."""
     try:
-        message = json.loads(line)
+        message: Any = json.loads(line)
     except ValueError:
         return {}
-    return message if isinstance(message, dict) else {}
+    return cast("dict[str, Any]", message) if isinstance(message, dict) else {}
 
 
 def main() -> None:

@@ -5,14 +5,26 @@ import queue
 import subprocess
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import IO, Any, TypeAlias, cast
 
 Message: TypeAlias = dict[str, Any]
 STATEFUL = "2025-11-25"
 STATELESS = "2026-07-28"
 INFO = {"name": "test", "version": "1"}
+
+
+def objects_in(read: object) -> list[Message]:
+    """Return the messages that a line held: one, those of a batch, or none."""
+    some = cast("Sequence[Any]", read) if isinstance(read, list) else [read]
+    return [one for one in some if isinstance(one, dict)]
+
+
+def object_in(holder: Message, name: str) -> Message:
+    """Return a member that is an object; empty where there is none."""
+    found = holder.get(name)
+    return cast("Message", found) if isinstance(found, dict) else {}
 
 
 class EndedError(Exception):
@@ -130,10 +142,8 @@ class Client:
 
     def end(self) -> None:
         """Close the connection, and end the process if it does not end by itself."""
-        try:
+        with suppress(OSError):
             self.stdin.close()
-        except OSError:
-            pass
         try:
             self.process.wait(10)
         except subprocess.TimeoutExpired:

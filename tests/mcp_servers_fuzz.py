@@ -10,11 +10,11 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from mcp_servers_client import STATELESS, Message
+from mcp_servers_client import STATELESS, Message, object_in, objects_in
 from mcp_servers_sites import proxy, variables
 from retry_guard_ledgers import open_ledger
 
@@ -66,7 +66,8 @@ class Lines:
         self.number += 1
         given: Any = self.draw.choice((self.number, str(self.number), f"id {self.number} é"))
         if self.draw.random() < 0.03:
-            given = self.draw.choice((None, True, 1.5, [], {}, 10**30, -1, ""))
+            odd: tuple[Any, ...] = (None, True, 1.5, [], {}, 10**30, -1, "")
+            given = self.draw.choice(odd)
         method = self.draw.choice(
             (*["tools/call"] * 8, "tools/list", "ping", "initialize",
              "server/discover", "resources/read", "no/such/method", "", "subscriptions/listen")
@@ -85,7 +86,8 @@ class Lines:
     def params(self, method: str) -> Any:  # noqa: ANN401 - anything
         """Return parameters that fit the method, mostly."""
         if self.draw.random() < 0.05:
-            return self.draw.choice((None, [], 5, "x", {"name": 5}, {"arguments": []}))
+            odd: tuple[Any, ...] = (None, [], 5, "x", {"name": 5}, {"arguments": []})
+            return self.draw.choice(odd)
         if method == "initialize":
             hello: Message = {"protocolVersion": "2025-11-25", "capabilities": {}}
             return {**hello, "clientInfo": {"name": "fuzz", "version": "1"}}
@@ -121,21 +123,18 @@ class Lines:
     def note(self, line: bytes) -> None:
         """Count what a line asks for, if it asks for anything."""
         try:
-            read = json.loads(line.decode(), parse_constant=_refuse)
+            read: Any = json.loads(line.decode(), parse_constant=_refuse)
         except (ValueError, RecursionError):
             return
-        for one in read if isinstance(read, list) else [read]:
-            if not isinstance(one, dict):
-                continue
+        for one in objects_in(read):
             method = one.get("method")
             name = name_of(one.get("id"))
             if isinstance(method, str) and name is not None:
                 self.asked[name] += 1
                 if isinstance(read, list) or method == "subscriptions/listen":
                     self.excused.add(name)
-            params = one.get("params")
-            if method == "notifications/cancelled" and isinstance(params, dict):
-                cancelled = name_of(params.get("requestId"))
+            if method == "notifications/cancelled":
+                cancelled = name_of(object_in(one, "params").get("requestId"))
                 if cancelled is not None:
                     self.excused.add(cancelled)
 
@@ -158,21 +157,22 @@ class Heard:
         for line in pipe:
             self.lines.append(line)
             try:
-                read = json.loads(line)
+                read: list[Any] | Message = json.loads(line)
             except ValueError:
                 self.odd.append(line)
                 continue
-            for one in read if isinstance(read, list) and read else [read]:
+            found = objects_in(read)
+            if not found or (isinstance(read, list) and len(found) < len(read)):
+                self.odd.append(line)
+            for one in found:
                 self._one(one, line)
 
-    def _one(self, one: object, line: bytes) -> None:
-        said = ("method", "result", "error")
-        if not isinstance(one, dict) or "jsonrpc" not in one or not any(key in one for key in said):
+    def _one(self, one: Message, line: bytes) -> None:
+        if "jsonrpc" not in one or not any(key in one for key in ("method", "result", "error")):
             self.odd.append(line)
-        elif "method" not in one:
-            name = name_of(one.get("id"))
-            if name is not None:
-                self.answered[name] += 1
+        name = name_of(one.get("id"))
+        if "method" not in one and name is not None:
+            self.answered[name] += 1
 
 
 def session(seed: int, folder: Path, lines: int = 400) -> list[str]:
@@ -258,10 +258,8 @@ def _write(stdin: IO[bytes], said: Lines, message: Message) -> None:
 def _end(process: subprocess.Popen[bytes]) -> None:
     """Close its input; end it by force only if that is not enough."""
     if process.stdin:
-        try:
+        with suppress(OSError):
             process.stdin.close()
-        except OSError:
-            pass
     try:
         process.wait(20)
     except subprocess.TimeoutExpired:
@@ -278,8 +276,8 @@ def lost(folder: Path) -> list[str]:
         known = [bytes(record.about.arguments) for record in ledger.list()]
     problems: list[str] = []
     for line, count in performed.items():
-        arguments = json.loads(line)
-        marker = arguments.get("marker") if isinstance(arguments, dict) else None
+        arguments: Any = json.loads(line)
+        marker = object_in({"arguments": arguments}, "arguments").get("marker")
         if not isinstance(marker, str) or not marker.isascii() or not marker.isalnum():
             continue
         if count > 1:
@@ -306,7 +304,8 @@ def main(given: Sequence[str]) -> int:
     """`python mcp_servers_fuzz.py FOLDER SECONDS SEED`: 1 if something did not hold."""
     folder, seconds, seed = Path(given[0]), float(given[1]), int(given[2])
     played, problems = fuzz(folder, seconds, seed)
-    print(f"the proxy: {played} sessions from seed {seed}", *problems, sep="\n", flush=True)
+    said = [f"the proxy: {played} sessions from seed {seed}", *problems]
+    sys.stdout.write("\n".join(said) + "\n")
     return bool(problems)
 
 

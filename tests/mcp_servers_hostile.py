@@ -10,6 +10,8 @@ import random
 import sys
 from typing import Any
 
+from mcp_servers_client import Message, object_in, objects_in
+
 TOOLS = [
     {"name": name, "inputSchema": {"type": "object", "properties": {"marker": {"type": "string"}}}}
     for name in ("write", "look")
@@ -30,7 +32,7 @@ class Hostile:
         number = self.draw.randrange(10**6)
         note = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"data": number}}
         asked = {"jsonrpc": "2.0", "method": "roots/list", "id": f"ask-{number}"}
-        stray = {"jsonrpc": "2.0", "id": f"stray-{number}", "result": {}}
+        stray: Message = {"jsonrpc": "2.0", "id": f"stray-{number}", "result": {}}
         progress = {"method": "notifications/progress", "params": {"progressToken": number}}
         lines = (
             self.draw.randbytes(self.draw.randrange(200)).replace(b"\n", b" "),
@@ -65,8 +67,8 @@ class Hostile:
             message = json.loads(line)
         except (ValueError, RecursionError):
             return
-        for one in message if isinstance(message, list) else [message]:
-            if isinstance(one, dict) and isinstance(one.get("method"), str) and "id" in one:
+        for one in objects_in(message):
+            if isinstance(one.get("method"), str) and "id" in one:
                 self.answer(one)
 
     def answer(self, request: dict[str, Any]) -> None:
@@ -74,11 +76,10 @@ class Hostile:
         if self.draw.random() < 0.01:
             self.end()
         given = {"jsonrpc": "2.0", "id": request["id"]}
-        params = request.get("params")
         if request["method"] == "tools/list":
             self.say(line_of({**given, "result": {"tools": TOOLS}}))
-        elif request["method"] == "tools/call" and isinstance(params, dict):
-            self.call(given, params)
+        elif request["method"] == "tools/call":
+            self.call(given, object_in(request, "params"))
         else:
             self.say(line_of({**given, "result": {"method": request["method"]}}))
 

@@ -128,7 +128,7 @@ def main(names: Sequence[str]) -> int:
         try:
             node("@modelcontextprotocol/server-memory")
         except (pytest.skip.Exception, pytest.fail.Exception) as refused:
-            print(refused, file=sys.stderr)
+            sys.stderr.write(f"{refused}\n")
             return int(isinstance(refused, pytest.fail.Exception))
     return 0
 

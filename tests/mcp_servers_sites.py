@@ -211,9 +211,7 @@ def proxy(folder: Path, contracts: Path, command: Sequence[str], *flags: str) ->
 
 
 @contextmanager
-def session(
-    command: Sequence[str], folder: Path, generation: str = STATEFUL
-) -> Generator[Client]:
+def session(command: Sequence[str], folder: Path, generation: str = STATEFUL) -> Generator[Client]:
     """Connect to it as a client without any capability does."""
     with connected(command, folder, variables(folder), generation) as client:
         yield client

@@ -10,7 +10,8 @@ import httpx2
 import pytest
 from openai import AsyncOpenAI, OpenAI
 
-from adapter_suite import Call
+from adapter_suite import Call, World
+from functions_tools import toolbox_of
 from retry_guard_functions import Toolbox
 from retry_guard_openai import Run, run_tools, stream_tools
 
@@ -226,6 +227,17 @@ def calls_in(items: Sequence[Any]) -> list[str]:
     """Return the ids of the calls that the history holds."""
     made = [call["id"] for item in items for call in item.get("tool_calls") or ()]
     return made + [item["call_id"] for item in items if item.get("type") == "function_call"]
+
+
+def said(api: Api, calls: Made) -> Says:
+    """Return a message that holds these calls: id, name and the text of arguments."""
+    return message("", calls) if api == "chat" else response("", calls)
+
+
+def played(world: World, run: Run_, api: Api, *messages: Says, **more: Any) -> tuple[Run, Model]:
+    """Run a loop in a world, with a model that says this."""
+    model = Model(api, [*messages])
+    return run(model, toolbox_of(world), **more), model
 
 
 FORMS: dict[str, Run_] = {

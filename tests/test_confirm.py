@@ -11,6 +11,7 @@ from confirm_school import (
     OTHER,
     PREVIEW,
     ROOM,
+    STATED,
     Offices,
     School,
     TokenRefusedError,
@@ -179,6 +180,20 @@ def test_a_token_that_was_used_up_answers_for_its_action_in_any_turn(
 
 
 @every_office
+def test_of_turns_that_take_turns_the_one_that_did_it_answers(
+    make: Offices, tmp_path: Path
+) -> None:
+    town = make(tmp_path)
+    office = town.office()
+    token = office.token(turn="t1")
+    town.school.fates = ["refused"]
+    assert isinstance(office.confirm(token, turn="t1"), NotExecuted)
+    made = office.done(token, turn="t2")
+    assert office.done(token, turn="t1").value == made.value
+    assert len(town.school.requests) == 2
+
+
+@every_office
 def test_a_token_from_before_the_action_was_done_sends_nothing_later(
     make: Offices, tmp_path: Path
 ) -> None:
@@ -219,8 +234,9 @@ def test_a_token_never_fits_other_arguments(make: Offices, field: str, tmp_path:
 def test_a_token_never_fits_another_tool_or_scope(make: Offices, tmp_path: Path) -> None:
     town = make(tmp_path)
     rule = {"preview": "preview_hall", "token": "confirm_token", "param": "confirm_token"}
-    office = town.office()
-    office.subject.guard.add(Contract(tool="create_hall", confirm=rule))
+    office = town.office(town.contract(resource="rooms"))
+    hall: dict[str, Any] = {**STATED, "tool": "create_hall", "resource": "rooms"}
+    office.subject.guard.add(Contract(**hall, confirm=rule))
     token = office.token()
     with pytest.raises(Exception, match="other values in: tool;"):
         office.subject.call(

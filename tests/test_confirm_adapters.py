@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
+import httpx
 import pytest
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import tool
@@ -24,6 +25,7 @@ from retry_guard import (
     UsageError,
 )
 from retry_guard_functions import Toolbox
+from retry_guard_httpx import guarded
 from retry_guard_langgraph import GuardMiddleware
 from retry_guard_ledgers import MemoryLedger
 from retry_guard_outcomes import classify
@@ -197,6 +199,14 @@ def test_the_preview_has_no_second_contract() -> None:
     guard = Guard(MemoryLedger(), [contract(one=False)], classify=classify)
     guard.add(contract(one=False))
     assert sorted(guard.contracts) == [CREATE, PREVIEW]
+
+
+def test_a_token_that_no_request_has_is_refused_by_the_transport() -> None:
+    stated = contract_of(tool="POST https://api.example.com/rooms", confirm=CONFIRM)
+    stated = stated.model_copy(update={"identity": None, "defaults": {}})
+    guard = Guard(MemoryLedger(), [stated], classify=classify)
+    with pytest.raises(UsageError, match="no request has 'confirm_token': write one of"):
+        guarded(httpx.HTTPTransport(), guard)
 
 
 def test_a_ledger_that_cannot_say_what_is_known_is_refused(tmp_path: Path) -> None:

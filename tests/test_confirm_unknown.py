@@ -14,7 +14,7 @@ from confirm_school import (
     Offices,
     every_office,
 )
-from guards import LABS, Args, Extra, Flaky, Operator
+from guards import LABS, Args, Extra, Flaky, Operator, gives
 from retry_guard import Answer, Done, LedgerError, NotExecuted, Unresolved
 from retry_guard_ledgers import about
 
@@ -31,6 +31,26 @@ def test_a_lost_answer_is_settled_by_the_key_with_the_token_that_went_out(
     assert [r["confirm_token"] for r in town.school.requests] == [token, token]
     assert len({r["key"] for r in town.school.requests}) == 1
     assert "key" not in town.school.previews[0]
+
+
+@every_office
+@pytest.mark.parametrize("errors", ["stored", "not_stored"])
+def test_a_token_that_is_too_old_for_a_re_issue_proves_nothing_of_the_send_before(
+    make: Offices, errors: str, tmp_path: Path
+) -> None:
+    """The server looks at the token first, so its refusal says nothing of the key."""
+    town = make(tmp_path)
+    town.school.token_first = True
+    stated = town.contract(key={**KEY, "errors": errors})
+    office = town.office(stated)
+    token = office.token()
+    town.school.fates = ["lost_ack"]
+    town.clock.sleep(LIFETIME - 1.2)
+    assert isinstance(office.confirm(token), Unresolved)
+    assert isinstance(office.confirm(token), Unresolved)
+    shown = office.preview(turn="t2")
+    assert not isinstance(shown, Done) or shown.value["confirm_token"] == token
+    assert len(town.school.rooms) == len(town.school.previews) == 1
 
 
 @every_office
@@ -233,11 +253,14 @@ def test_a_result_without_a_token_is_shown_and_asked_for_anew(
 ) -> None:
     town = make(tmp_path)
     office = town.office(town.contract(confirm={"token": "tokens.first"}))
-    for _ in range(2):
-        shown = office.preview()
+    odd: list[object] = [None, {"first": 5}, {"first": " "}, {"first": "\ud800"}, [], "text"]
+    for tokens in odd:
+        send = gives({"tokens": tokens})
+        shown = office.subject.call(ROOM, tool=CREATE if town.one else PREVIEW, send=send)
         assert isinstance(shown, Done)
         assert not shown.replayed
-    assert len(town.school.previews) == 2
+    assert town.school.previews == []
+    assert isinstance(office.preview(), Done)
     assert "its result shows no token at tokens.first" in caplog.text
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from ledger_suite import new
 from retry_guard_console import main
-from retry_guard_console._main import COMMANDS
+from retry_guard_console._main import COMMANDS, modules
 from retry_guard_core import GuardError
 from retry_guard_ledgers import SQLiteLedger
 
@@ -48,7 +48,7 @@ def every_command() -> list[tuple[str, ...]]:
     """The words of every command, the empty ones first."""
     top = argparse.ArgumentParser()
     commands = top.add_subparsers()
-    for command in COMMANDS:
+    for command in modules(COMMANDS):
         command.add(commands)
     return list(parsers(top))
 

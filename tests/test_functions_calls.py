@@ -1,11 +1,13 @@
 """What a toolbox's tools return and raise, and how calls end early."""
 
 import asyncio
+import json
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, cast
 
@@ -60,6 +62,10 @@ class Model(BaseModel):
     tags: set[str]
 
 
+class Colour(StrEnum):
+    RED = "red"
+
+
 RESULTS: dict[str, tuple[Any, str]] = {
     "text": ("paid", "paid"),
     "empty": ("", ""),
@@ -67,6 +73,7 @@ RESULTS: dict[str, tuple[Any, str]] = {
     "number": (5, "5"),
     "object": ({"a": [1, 2.5, None, "é"]}, '{"a": [1, 2.5, null, "é"]}'),
     "pair": ((1, "a"), '[1, "a"]'),
+    "enum": (Colour.RED, "red"),
     "set": ({"b", "a"}, '["a", "b"]'),
     "bytes": (b"raw", '"raw"'),
     "dataclass": (
@@ -156,12 +163,38 @@ def test_what_a_tool_without_a_contract_raises_is_told_to_the_model(
 
 
 @every_call
+def test_what_ends_an_iterator_is_an_error_like_any_other(call: Caller, world: World) -> None:
+    def charge(customer: str, amount: int) -> Any:
+        world.charge(customer, amount)
+        raise StopIteration
+
+    assert "StopIteration" in call(toolbox_of(world, [charge], contracts=[]), "charge", C1).text
+    assert call(toolbox_of(world, [charge]), "charge", C1).unresolved is not None
+    assert len(world.effects) == 2
+
+
+@every_call
+def test_a_read_back_whose_result_is_the_text_of_json_is_read(call: Caller, tmp_path: Path) -> None:
+    world = World(CONTRACTS["read-back"], tmp_path)
+
+    def list_charges() -> str:
+        return json.dumps(world.list_charges())
+
+    world.fates.append("lost_ack")
+    answer = call(toolbox_of(world, [functions_of(world)[0], list_charges]), "charge", C1)
+    assert answer.value == {"id": "ch_1"}
+    assert world.requests == 1
+
+
+@every_call
 def test_reads_and_tools_without_a_contract_run_each_time(call: Caller, world: World) -> None:
     box = toolbox_of(world, contracts=[Contract(tool="list_charges", effect="read")])
     for _ in range(2):
         call(box, "charge", C1)
     answers = [call(box, "list_charges", "") for _ in range(2)]
     assert [len(answer.value["charges"]) for answer in answers] == [2, 2]
+    world.effects.append({})
+    assert call(box, "list_charges", "").text.startswith("list_charges failed: KeyError")
     assert world.ledger().list("acme") == []
 
 
@@ -282,6 +315,13 @@ def test_a_record_that_the_tool_no_longer_takes_is_never_sent(call: Caller, worl
     answer = call(toolbox_of(world, [newer], contracts=[contract]), "charge", C1)
     assert answer.unresolved is not None
     assert len(world.effects) == world.requests == 1
+    ledger = world.ledger()
+    (record,) = ledger.list("acme")
+    ledger.resolve("acme", about(record).id, "did_not_happen", now=ledger.now(), final=True)
+    answer = call(toolbox_of(world, [newer], contracts=[contract]), "charge", C1)
+    assert isinstance(answer.outcome, NotExecuted), "an operator has ruled the first send out"
+    assert "do not fit" in answer.text
+    assert world.requests == 1
 
 
 # Calls that end early

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain.agents.middleware import ToolRetryMiddleware
+from langchain.agents.middleware import AgentMiddleware, ModelRetryMiddleware, ToolRetryMiddleware
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import ToolException, tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -45,6 +45,20 @@ def world(tmp_path: Path) -> World:
     return World(CONTRACTS["neither"], tmp_path)
 
 
+def failing_twice() -> Any:
+    failed = list[int]()
+
+    @tool
+    def notify() -> str:
+        """Fail twice."""
+        failed.append(1)
+        if len(failed) < 3:
+            raise ConnectionError("transient")
+        return "sent"
+
+    return notify
+
+
 @every_run
 @pytest.mark.parametrize("place", ["outer", "inner"])
 def test_a_retry_middleware_outside_or_inside_repeats_nothing(
@@ -74,23 +88,72 @@ def test_without_the_guard_the_same_middleware_sends_three_times(
 @every_run
 def test_a_retry_policy_of_the_node_repeats_nothing(run: Callable[..., Any], world: World) -> None:
     world.fates.append("lost_ack")
-    failing = list[int]()
-
-    @tool
-    def notify() -> str:
-        """Fail twice."""
-        failing.append(1)
-        if len(failing) < 3:
-            raise ConnectionError("transient")
-        return "sent"
-
-    tools = [*tools_of(world), notify]
+    tools = [*tools_of(world), failing_twice()]
     calls = asks(C1, C2, Call("c3", {}, "notify"))
     graph = graph_of("node", guard_of(world, tools), tools, calls, node={"retry_policy": PATIENT})
     ends = told(run(graph, human("h1"))["messages"])
     assert {ends["c1"].kind, ends["c2"].kind} == {"done", "unresolved"}  # they run side by side
     assert ends["c3"].content == "sent"
     assert world.requests == len(world.effects) == 2
+
+
+def planned_anew() -> list[Any]:
+    """A model's message, as it is made three times: the calls have other ids each time."""
+    return [
+        asks(C1._replace(id=f"c1-{n}"), C2._replace(id=f"c2-{n}"), Call(f"c3-{n}", {}, "notify"))
+        for n in range(3)
+    ]
+
+
+@every_run
+@pytest.mark.parametrize("kind", ["agent", "node"])
+@pytest.mark.parametrize("place", ["with_retry", "node around the agent"])
+def test_a_run_that_is_begun_again_as_a_whole_repeats_nothing(
+    place: str, kind: Any, run: Callable[..., Any], world: World
+) -> None:
+    tools = [*tools_of(world), failing_twice()]
+    graph = graph_of(kind, guard_of(world, tools), tools, *planned_anew())
+    if place == "with_retry":
+        again = graph.with_retry(stop_after_attempt=3, wait_exponential_jitter=False)
+    else:
+        again = one_node(graph, retry_policy=PATIENT)
+    ends = told(run(again, human("h1"))["messages"])
+    assert ends["c3-2"].content == "sent"
+    kinds = [ends[name].kind for name in ("c1-2", "c2-2")]
+    if (kind, run) != ("agent", awaited):  # there a task that fails cancels its siblings
+        assert kinds == ["done", "done"]
+        assert world.requests == 2
+    assert world.requests == len({effect["customer"] for effect in world.effects})
+    assert kinds.count("done") <= world.requests
+
+
+@every_run
+def test_a_model_that_is_asked_again_repeats_nothing(run: Callable[..., Any], world: World) -> None:
+    class Stutter(AgentMiddleware[Any, Any, Any]):
+        """The model's answer is lost twice, each time after it was made."""
+
+        lost = 0
+
+        def wrap_model_call(self, request: Any, handler: Any) -> Any:
+            answer = handler(request)
+            self.lost += 1
+            if self.lost in (2, 3):  # after the tools have run
+                raise ConnectionError("the model's answer was lost")
+            return answer
+
+        async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+            return self.wrap_model_call(request, dict) and await handler(request)
+
+    world.fates.append("lost_ack")
+    tools = tools_of(world)
+    retry = ModelRetryMiddleware(max_retries=2, initial_delay=0.0, jitter=False)
+    says = [asks(C1), asks(C1._replace(id="a")), asks(C1._replace(id="b"))]
+    says.append(asks(C1._replace(id="c")))
+    graph = graph_of("agent", guard_of(world, tools), tools, *says, outer=[retry, Stutter()])
+    ends = told(run(graph, human("h1"))["messages"])
+    assert len(ends) > 1
+    assert {each.kind for each in ends.values()} == {"unresolved"}
+    assert world.requests == len(world.effects) == 1
 
 
 def test_a_node_that_is_retried_decides_for_each_of_its_writes(world: World) -> None:
@@ -119,14 +182,22 @@ def test_a_retry_middleware_is_refused_where_it_is_shown(world: World) -> None:
     assert guard.innermost(other) == [other, guard]
 
 
-@pytest.mark.parametrize("handled", [True, "Oh no."])
-def test_an_error_that_the_node_made_a_message_of_is_unknown(handled: Any, world: World) -> None:
+@every_run
+@pytest.mark.parametrize("handled", [True, "Oh no.", str])
+def test_an_error_that_the_node_made_a_message_of_is_unknown(
+    handled: Any, run: Callable[..., Any], world: World
+) -> None:
     world.fates.append("lost_ack")
     tools, guard = tools_of(world), guard_of(world)
-    node = ToolNode(tools, wrap_tool_call=guard.wrap_tool_call, handle_tool_errors=handled)
+    node = ToolNode(
+        tools,
+        wrap_tool_call=guard.wrap_tool_call,
+        awrap_tool_call=guard.awrap_tool_call,
+        handle_tool_errors=handled,
+    )
     given = {"messages": [*human("h1")["messages"], asks(C1)]}
     for _ in range(2):
-        end = one_node(node).invoke(given)
+        end = run(one_node(node), given)
         assert "not known whether" in str(told(end["messages"])["c1"].content)
     assert len(world.effects) == 1
 

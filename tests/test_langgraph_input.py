@@ -228,8 +228,9 @@ UNKEPT: dict[str, Callable[[], object]] = {
 @every_run
 @pytest.mark.parametrize("kind", UNKEPT)
 @pytest.mark.parametrize("place", ["content", "artifact"])
+@pytest.mark.parametrize("harness", ["agent", "node"])
 def test_a_result_that_cannot_be_kept_reaches_its_caller_and_nothing_runs_twice(
-    place: str, kind: str, run: Any, world: World
+    harness: Any, place: str, kind: str, run: Any, world: World
 ) -> None:
     made = list[object]()
 
@@ -241,7 +242,7 @@ def test_a_result_that_cannot_be_kept_reaches_its_caller_and_nothing_runs_twice(
         return (made[-1], None) if place == "content" else ("fine", made[-1])
 
     first, second = [
-        run(graph_of("node", guard_of(world, [charge]), [charge], asks(C1)), human("h1"))
+        run(graph_of(harness, guard_of(world, [charge]), [charge], asks(C1)), human("h1"))
         for _ in range(2)
     ]
     message = next(m for m in first["messages"] if isinstance(m, ToolMessage))

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 import tenacity
+from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import StructuredTool, tool
 
@@ -127,6 +128,59 @@ def test_a_refused_connection_after_another_try_proves_nothing(
     (record,) = world.ledger().list("acme")
     assert record.state == "open"
     assert len(world.effects) == 1
+
+
+class Held(AsyncCallbackHandler):
+    """Holds every tool just before its function is called, for good."""
+
+    raise_error = run_inline = True
+
+    def __init__(self) -> None:
+        self.holds = asyncio.Event()
+
+    async def on_tool_start(self, *args: Any, **kwargs: Any) -> None:
+        self.holds.set()
+        await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize("kind", ["agent", "node"])
+@pytest.mark.parametrize("form", ["function", "coroutine"])
+async def test_a_run_that_is_cancelled_before_the_function_is_called_leaves_nothing_open(
+    form: str, kind: Any, world: World
+) -> None:
+    charge, held = charging(world, form), Held()
+    guard = guard_of(world, [charge])
+    graph = graph_of(kind, guard, [charge], asks(C1))
+    running = asyncio.create_task(graph.ainvoke(human("h1"), {"callbacks": [held]}))
+    await held.holds.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert [record.state for record in world.ledger().list("acme")] == ["not_executed"]
+    assert world.requests == 0
+
+
+@pytest.mark.parametrize("kind", ["agent", "node"])
+async def test_a_run_that_is_cancelled_inside_the_function_leaves_its_outcome_unknown(
+    kind: Any, world: World
+) -> None:
+    began = asyncio.Event()
+
+    @tool
+    async def charge(customer: str, amount: int) -> dict[str, Any]:
+        """Charge a customer, and wait for ever."""
+        result = world.charge(customer, amount)
+        began.set()
+        await asyncio.Event().wait()
+        return result
+
+    graph = graph_of(kind, guard_of(world, [charge]), [charge], asks(C1))
+    running = asyncio.create_task(graph.ainvoke(human("h1")))
+    await began.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert [record.state for record in world.ledger().list("acme")] == ["open"]
 
 
 @pytest.mark.parametrize("kind", ["agent", "node"])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mcp_proxy_client import META, Proxy, Site, texts, turn, wait_for
+from mcp_proxy_client import META, Proxy, Site, texts, tools, turn, wait_for
 from retry_guard_ledgers import about
 
 CHARGE = {"customer": "c1", "amount": 5}
@@ -137,7 +137,7 @@ def test_a_client_that_cancels_is_not_answered_and_the_call_goes_on(
     proxy: Proxy, site: Site
 ) -> None:
     site.fates("slow")
-    given = proxy.call("post", POST)
+    given = proxy.call("post", POST, _meta={"progressToken": 5})
     wait_for(lambda: len(site.calls) == 1)
     proxy.cancel(given)
     wait_for(lambda: [r.state for r in site.records()] == ["done"])
@@ -345,6 +345,16 @@ def test_what_a_server_says_of_itself_loosens_nothing(proxy: Proxy, site: Site) 
     site.fates("kill_after")
     assert proxy.called("post", POST)["isError"]
     assert len(site.calls) == 1
+
+
+def test_a_result_that_does_not_fit_its_schema_passes_and_is_repeated_as_it_was(
+    proxy: Proxy, site: Site
+) -> None:
+    """`typed` declares structured content, and gives none: none is made up."""
+    listed = proxy.result(proxy.ask("tools/list"))
+    assert "outputSchema" in tools(listed)["typed"]
+    assert proxy.called("typed", POST) == OWN
+    assert {**proxy.called("typed", POST), "_meta": None} == {**OWN, "_meta": None}
 
 
 def test_answers_of_the_newer_generation_say_that_they_are_complete(

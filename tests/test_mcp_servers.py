@@ -81,7 +81,7 @@ def test_behind_the_proxy_a_lost_call_that_is_sent_again_is_written_once(
     assert content(second) == content(first)
 
 
-@pytest.mark.parametrize("site", (NOTES, MEMORY), ids=lambda site: site.name)
+@pytest.mark.parametrize("site", [NOTES, MEMORY], ids=lambda site: site.name)
 def test_what_a_read_finds_is_told_as_the_tool_tells_it(site: Site, tmp_path: Path) -> None:
     broken(tmp_path, site, "answered")
     with session(guarded(site, tmp_path), tmp_path) as client:
@@ -96,7 +96,7 @@ def test_what_a_read_finds_is_told_as_the_tool_tells_it(site: Site, tmp_path: Pa
     )
 
 
-@pytest.mark.parametrize("site", (GIT, SQLITE), ids=lambda site: site.name)
+@pytest.mark.parametrize("site", [GIT, SQLITE], ids=lambda site: site.name)
 def test_a_call_that_its_server_never_read_is_not_said_to_be_done(
     site: Site, tmp_path: Path
 ) -> None:

@@ -26,6 +26,7 @@ from openai_agents_runs import (
     tools_of,
 )
 from retry_guard import Answer, Question, UsageError, question_of, settle
+from retry_guard_ledgers import changed
 from retry_guard_openai_agents import AgentGuard, unresolved_in
 
 C1 = Call("c1", {"customer": "c1", "amount": 1})
@@ -184,6 +185,15 @@ def test_what_an_operator_answered_elsewhere_is_no_question_any_more(world: Worl
     later = A1._replace(id="c10")
     end = go(agent_of(guard_of(world, approvals=True), asks(later)))
     assert (told(end, later), world.requests) == (("done", {"id": "ch_1"}), 2)
+
+
+def test_a_call_that_goes_on_with_it_is_joined_and_pauses_nothing(world: World) -> None:
+    guard, _, result = paused(world, A1)
+    ledger = world.ledger()
+    for record in ledger.list("acme", "open"):
+        until = ledger.now().latest + 60
+        ledger.claim(changed(record, owner="another call", lease=until), None, ledger.now())
+    assert asked(guard, result) == {"c8": None}
 
 
 def test_a_question_needs_the_scope_of_its_run(world: World) -> None:

@@ -45,7 +45,7 @@ def step(guard: AgentGuard, tool: str, arguments: Any) -> str:
 
 @pytest.mark.parametrize("fates", [[], ["lost_ack"]])
 def test_a_second_token_makes_no_second_room(fates: list[Any]) -> None:
-    school = School(fates=fates)
+    school = School(fates=[*fates])
     guard = made(school)
     shown = step(guard, PREVIEW, ROOM)
     assert step(guard, PREVIEW, {**ROOM, "room": "Room 5a"}) == shown

@@ -357,6 +357,21 @@ def test_a_read_back_that_the_server_lacks_is_refused(world: World) -> None:
         go(agent_of(guard, asks(C1)))
 
 
+def test_a_preview_that_the_server_lacks_is_refused(world: World) -> None:
+    rule = {"preview": "show", "token": "token", "param": "key"}
+    guard = guarded(till(world), world=world, contracts=[changed(PLAIN, confirm=rule)])
+    with pytest.raises(UsageError, match="previewed by 'show', which its server lacks"):
+        go(agent_of(guard, asks(C1)))
+
+
+def test_what_a_filter_hides_is_not_missed(world: World) -> None:
+    server: Any = till(world)
+    server.tool_filter = {"blocked_tool_names": ["refund"]}
+    refund = Contract(tool="refund", read_back=LISTED.model_copy(update={"tool": "find"}))
+    guard = guarded(server, world=world, contracts=[world.contract, refund])
+    assert "ch_1" in text_of(go(agent_of(guard, asks(C1))), C1)
+
+
 def test_two_servers_with_one_contracted_name_are_refused(world: World) -> None:
     guard = guarded(till(world), till(world, name="other"), world=world)
     config: Any = {"include_server_in_tool_names": True}

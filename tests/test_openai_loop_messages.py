@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
+from openai.types.chat import ChatCompletionMessage
 
 from adapter_suite import CONTRACTS, Call, World
 from functions_tools import toolbox_of
@@ -15,24 +15,20 @@ from openai_loop_models import (
     Made,
     Model,
     Run_,
-    Says,
     answers_in,
     blocking,
     call_chunk,
     calls_in,
     chunk,
-    events_of,
     every_api,
     every_form,
-    message,
-    response,
+    played,
+    said,
     says,
     streamed,
     streamed_awaited,
-    streamed_events,
 )
 from retry_guard import Contract
-from retry_guard_openai import Run
 
 A = '{"customer": "c1", "amount": 1}'
 B = '{"customer": "c2", "amount": 2}'
@@ -42,15 +38,6 @@ C1 = Call("c1", {"customer": "c1", "amount": 1})
 @pytest.fixture
 def world(tmp_path: Path) -> World:
     return World(CONTRACTS["neither"], tmp_path)
-
-
-def said(api: Api, calls: Made) -> Says:
-    return message("", calls) if api == "chat" else response("", calls)
-
-
-def played(world: World, run: Run_, api: Api, *messages: Says, **more: Any) -> tuple[Run, Model]:
-    model = Model(api, [*messages])
-    return run(model, toolbox_of(world), **more), model
 
 
 # Ghosts and twins
@@ -152,129 +139,75 @@ def test_a_tool_that_is_not_there_is_answered(api: Api, world: World) -> None:
     assert "the tools are: charge, list_charges" in answers_in(ended.items)["c1"]
 
 
-# Streams
+# What the history keeps
 
 
-CHUNKS: dict[str, list[dict[str, Any]]] = {
-    "all under index 0": [
-        call_chunk(0, id="c1", name="charge", arguments=A),
-        call_chunk(0, id="c2", name="charge", arguments=B),
+STORED: dict[Api, list[dict[str, Any]]] = {
+    "chat": [
+        {"role": "user", "content": "Charge c1, twice."},
+        {
+            "role": "assistant",
+            "tool_calls": [
+                {"id": i, "type": "function", "function": {"name": "charge", "arguments": a}}
+                for i, a in [("c1", A), ("c1", A), ("c2", B), ("c1", "")]
+            ],
+        },
+        {"role": "tool", "tool_call_id": "c1", "content": "one"},
+        {"role": "tool", "tool_call_id": "c1", "content": "one"},
+        {"role": "tool", "tool_call_id": "c2", "content": "two"},
+        {"role": "assistant", "content": "Done."},
+        {"role": "user", "content": "And again."},
+        {
+            "role": "assistant",
+            "tool_calls": [
+                {"id": "c1", "type": "function", "function": {"name": "charge", "arguments": A}}
+            ],
+        },
+        {"role": "tool", "tool_call_id": "c1", "content": "three"},
     ],
-    "no index": [
-        call_chunk(None, id="c1", name="charge", arguments=A[:9]),
-        call_chunk(None, arguments=A[9:]),
-        call_chunk(None, id="c2", name="charge", arguments=B),
-    ],
-    "id and name in each chunk": [
-        call_chunk(0, id="c1", name="charge", arguments=A[:9]),
-        call_chunk(0, id="c1", name="charge", arguments=A[9:]),
-        call_chunk(1, id="c2", name="charge", arguments=B),
-    ],
-    "in turns": [
-        call_chunk(0, id="c1", name="charge"),
-        call_chunk(1, id="c2", name="charge"),
-        call_chunk(0, arguments=A[:9]),
-        call_chunk(1, arguments=B[:5]),
-        call_chunk(0, arguments=A[9:]),
-        call_chunk(1, arguments=B[5:]),
-    ],
-    "a name in parts": [
-        call_chunk(0, id="c1", name="cha"),
-        call_chunk(0, name="rge", arguments=A),
-        call_chunk(1, id="c2", name="charge", arguments=B),
-    ],
-    "a ghost index": [
-        call_chunk(0, id="c1", name="charge", arguments=A),
-        call_chunk(1, id="c2", name="charge", arguments=B),
-        chunk(tool_calls=[{"index": 2}]),
-        call_chunk(3, id="c1", name="charge"),
-        {**chunk(), "choices": []},
+    "responses": [
+        {"role": "user", "content": "Charge c1, twice."},
+        {"type": "function_call", "call_id": "c1", "name": "charge", "arguments": A},
+        {"type": "reasoning", "id": "rs_1", "summary": []},
+        {"type": "function_call", "call_id": "c1", "name": "charge", "arguments": A},
+        {"type": "function_call", "call_id": "c2", "name": "charge", "arguments": B},
+        {"type": "function_call_output", "call_id": "c1", "output": "one"},
+        {"type": "function_call_output", "call_id": "c1", "output": "one"},
+        {"type": "function_call_output", "call_id": "c2", "output": "two"},
+        {"role": "user", "content": "And again."},
+        {"type": "function_call", "call_id": "c1", "name": "charge", "arguments": A},
+        {"type": "function_call_output", "call_id": "c1", "output": "three"},
+        {"type": "function_call_output", "call_id": "elsewhere", "output": "four"},
+        {"type": "function_call_output", "call_id": "elsewhere", "output": "four"},
     ],
 }
-
-
-@pytest.mark.parametrize("kind", CHUNKS)
-def test_calls_are_put_together_however_the_chunks_show_them(kind: str, world: World) -> None:
-    """B20, B22."""
-    parts = [chunk(role="assistant"), *CHUNKS[kind], chunk("tool_calls")]
-    ended, _ = played(world, streamed, "chat", parts)
-    assert [(call.call_id, call.arguments) for call in ended.calls] == [("c1", A), ("c2", B)]
-    assert [effect["amount"] for effect in world.effects] == [1, 2]
-    assert calls_in(ended.items) == ["c1", "c2"]
-
-
-CALL = [call_chunk(0, id="c1", name="charge", arguments=A)]
-CUT_OFF: dict[str, tuple[Api, list[dict[str, Any]]]] = {
-    "chat: no end": ("chat", CALL),
-    "chat: too long": ("chat", [*CALL, chunk("length")]),
-    "chat: filtered": ("chat", [*CALL, chunk("content_filter")]),
-    "chat: nothing": ("chat", []),
-    "responses: no end": ("responses", events_of(says("responses", "", C1))[:-1]),
-    "responses: incomplete": (
-        "responses",
-        events_of(says("responses", "", C1, status="incomplete")),
-    ),
-    "responses: failed": ("responses", events_of(says("responses", "", C1, status="failed"))),
-    "responses: nothing": ("responses", []),
-}
-
-
-@pytest.mark.parametrize("kind", CUT_OFF)
-def test_a_stream_that_is_cut_off_runs_nothing(kind: str, world: World) -> None:
-    api, parts = CUT_OFF[kind]
-    ended, model = played(world, streamed, api, parts)
-    assert (ended.end, ended.calls, world.requests) == ("incomplete", (), 0)
-    assert ended.items == model.sent()
 
 
 @every_api
 @every_form
-@pytest.mark.parametrize("why", ["length", "content_filter"])
-def test_a_message_that_is_cut_off_runs_nothing(
-    why: str, run: Run_, api: Api, world: World
+def test_a_stored_history_that_holds_a_call_twice_is_sent_with_it_once(
+    run: Run_, api: Api, world: World
 ) -> None:
-    cut: dict[str, Any] = {"finish_reason": why} if api == "chat" else {"status": "incomplete"}
-    ended, model = played(world, run, api, says(api, "I am", C1, **cut))
-    assert (ended.end, ended.text, world.requests) == ("incomplete", "I am", 0)
-    assert ended.items == model.sent()
-
-
-@every_api
-@pytest.mark.parametrize("body", [{}, {"choices": []}, {"choices": None, "error": "busy"}, "text"])
-def test_an_answer_that_is_none_runs_nothing(body: Any, api: Api, world: World) -> None:
-    answer = httpx2.Response(200, text=body) if body == "text" else httpx2.Response(200, json=body)
-    ended, _ = played(world, blocking, api, answer)
-    assert (ended.end, ended.text, world.requests) == ("incomplete", "", 0)
-
-
-@every_form
-def test_a_response_with_a_call_that_is_cut_off_runs_nothing(run: Run_, world: World) -> None:
-    whole = says(
-        "responses", "", C1, C1._replace(id="c2", arguments={"customer": "c2", "amount": 2})
-    )
-    whole["output"][-1]["status"] = "incomplete"
-    assert played(world, run, "responses", whole)[0].end == "incomplete"
+    """B25: strict servers refuse a message that holds one id twice."""
+    name = "messages" if api == "chat" else "input"
+    _, model = played(world, run, api, **{name: STORED[api]})
+    sent = model.sent()
+    assert calls_in(sent) == ["c1", "c2", "c1"]
+    said = [item.get("output") or item.get("content") for item in sent if "role" not in item]
+    said += [item["content"] for item in sent if item.get("role") == "tool"]
+    answers = [text for text in said if text]
+    assert answers == ["one", "two", "three", *["four"] * 2 * (api == "responses")]
     assert world.requests == 0
 
 
-def test_items_that_only_their_own_events_show_are_taken(world: World) -> None:
-    events = events_of(says("responses", "", C1))
-    events[-1] = {**events[-1], "response": {**events[-1]["response"], "output": []}}
-    ended, _ = played(world, streamed, "responses", events)
-    assert (ended.end, len(world.effects)) == ("answered", 1)
-
-
-@every_api
-def test_a_stream_gives_the_sdks_own_events_and_at_last_the_run(api: Api, world: World) -> None:
-    model = Model(api, [says(api, "", C1)])
-    *events, last = streamed_events(model, toolbox_of(world))
-    assert isinstance(last, Run)
-    assert len(events) > 10
-    kinds = {type(event).__module__.rpartition(".")[0] for event in events}
-    assert kinds == {"openai.types.chat" if api == "chat" else "openai.types.responses"}
-
-
-# What the history keeps
+def test_messages_of_the_sdk_are_read_as_others_are(world: World) -> None:
+    given = ChatCompletionMessage.model_validate(STORED["chat"][1])
+    stored: list[Any] = [STORED["chat"][0], given, *STORED["chat"][2:]]
+    _, model = played(world, blocking, "chat", messages=stored)
+    assert calls_in(model.sent()) == ["c1", "c2", "c1"]
+    whole = [{**STORED["chat"][1], "tool_calls": given.tool_calls}, *STORED["chat"][2:]]
+    _, model = played(world, blocking, "chat", messages=whole)
+    assert calls_in(model.sent()) == ["c1", "c2", "c1"]
 
 
 @every_api

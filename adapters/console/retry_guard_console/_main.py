@@ -4,16 +4,16 @@ import argparse
 import contextlib
 import io
 import sys
-from collections.abc import Sequence
-from importlib.metadata import version
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from types import ModuleType
 from typing import NoReturn
 
-from retry_guard_console import _ab, _bound, _doctor, _eval, _ledger, _mcp, _sandbox
 from retry_guard_console._shared import complain, let_go
 from retry_guard_core import GuardError
 
-COMMANDS = (_ab, _bound, _eval, _sandbox, _mcp, _ledger, _doctor)
-"""One module for each command: `add(subparsers)` sets `run`, which returns the exit code."""
+COMMANDS = ("ab", "bound", "eval", "sandbox", "mcp", "ledger", "doctor")
+"""Each has a module of its own: `add(subparsers)` sets `run`, which returns the exit code."""
 
 NOT_SAID, USAGE, INTERRUPTED, NOBODY_READS = 1, 2, 130, 141
 
@@ -50,16 +50,28 @@ class _Parser(argparse.ArgumentParser):
         self.exit(USAGE, f"{self.prog}: {message}; see {self.prog} --help\n")
 
 
-def _parser() -> argparse.ArgumentParser:
+def modules(names: Iterable[str]) -> list[ModuleType]:
+    """Return the modules of these commands."""
+    return [import_module(f"retry_guard_console._{name}") for name in names]
+
+
+def _parser(asked: str) -> argparse.ArgumentParser:
+    """Return the parser, with the command that is asked for alone: the others are slow to import.
+
+    Where none of them is, all are there, so that help and errors name them.
+    """
     parser = _Parser(
         prog="retry-guard",
         description="Guards the tool calls of LLM agents against being repeated blindly.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=version("agent-retry-guard"))
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in COMMANDS:
+    if asked not in COMMANDS:
+        from importlib.metadata import version
+
+        parser.add_argument("--version", action="version", version=version("agent-retry-guard"))
+    for command in modules([asked] if asked in COMMANDS else COMMANDS):
         command.add(commands)
     return parser
 
@@ -85,10 +97,11 @@ def _guarded(argv: Sequence[str] | None) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
+    words = sys.argv[1:] if argv is None else argv
     help_text = io.StringIO()  # argparse would not tell us that it could not be written
     try:
         with contextlib.redirect_stdout(help_text):
-            given = _parser().parse_args(argv)
+            given = _parser(next(iter(words), "")).parse_args(words)
     except SystemExit as stop:  # argparse has said why
         print(help_text.getvalue(), end="")
         return stop.code if isinstance(stop.code, int) else USAGE

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from retry_guard_console._mcp_url import add_options, checked_url, headers_of
 from retry_guard_console._shared import WELL, add_ledger_option, refuse
 
 if TYPE_CHECKING:
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 _EPILOG = """\
 example:
   retry-guard mcp --contracts contracts.yaml -- npx -y @modelcontextprotocol/server-memory
+  retry-guard mcp --contracts contracts.yaml --url https://example.com/mcp \
+    --header-env Authorization=EXAMPLE_AUTHORIZATION
 
 as an MCP server in a harness's configuration:
   {"mcpServers": {"memory": {"command": "retry-guard", "args": ["mcp",
@@ -34,8 +37,8 @@ def add(subparsers: "Subparsers") -> None:
     parser = subparsers.add_parser(
         "mcp",
         help="guard the tools of an MCP server, between it and any client",
-        description="Start an MCP server, and stand between it and an MCP client, which speaks "
-        "over standard input and output. A server that ends is started again.",
+        description="Start an MCP server, or reach one over HTTP, and stand between it and an MCP "
+        "client, which speaks over standard input and output. A server that ends is started again.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -45,7 +48,7 @@ def add(subparsers: "Subparsers") -> None:
         "--scope",
         metavar="NAME",
         help="the account that its tools act for (default: the user of this system, and the "
-        "server's command)",
+        "server's command or URL: say it where several accounts share one URL)",
     )
     parser.add_argument(
         "--server",
@@ -57,6 +60,7 @@ def add(subparsers: "Subparsers") -> None:
         action="store_true",
         help="let the client see the parameters that carry keys (default: they are hidden)",
     )
+    add_options(parser)
     parser.add_argument(
         "command", nargs=argparse.REMAINDER, metavar="-- CMD…", help="how to start the server"
     )
@@ -66,8 +70,12 @@ def add(subparsers: "Subparsers") -> None:
 def run(given: argparse.Namespace) -> int:
     """Relay until the client goes away; return the exit code."""
     command = given.command[1:] if given.command[:1] == ["--"] else given.command
-    if not command:
-        return refuse("mcp", "say how to start the server: retry-guard mcp -- CMD…")
+    try:
+        url, headers = checked_url(given), headers_of(given)
+    except ValueError as error:
+        return refuse("mcp", str(error))
+    if not command and url is None:
+        return refuse("mcp", "say how to start the server: retry-guard mcp -- CMD…, or --url URL")
     if given.scope is not None and not given.scope.strip():
         return refuse("mcp", "--scope is empty: name the account that the tools act for")
     if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - closed at start
@@ -76,6 +84,8 @@ def run(given: argparse.Namespace) -> int:
 
     settings = Settings(
         command=tuple(command),
+        url=url,
+        headers=headers,
         contracts=given.contracts,
         ledger=given.ledger,
         scope=given.scope,

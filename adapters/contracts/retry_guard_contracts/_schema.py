@@ -106,7 +106,8 @@ class Contract(Part):
             effect=self.effect,
             keyed=key is not None and (self.batch is None or self.batch.completes),
             retention=key.retention if key else None,
-            errors_stored=key is not None and key.errors == "stored",
+            # A refused token need not have come as far as the key.
+            errors_stored=key is not None and key.errors == "stored" and self.confirm is None,
             read_back=read is not None,
             lag=lag or 0.0,
             conclusive=bool(read and read.complete and read.permanent and lag is not None),

@@ -32,9 +32,11 @@ def token_of(rule: Confirm, result: object) -> str | None:
     """Return the token that a preview's result gives; None where there is none."""
     try:
         value = find(document(result), parse_path(rule.token))
+        text = value if isinstance(value, str) else ""
+        text.encode()
     except ValueError:
         return None
-    return value if isinstance(value, str) and value.strip() else None
+    return text if text.strip() else None
 
 
 def token_mark(rule: Confirm, token: str, secret: bytes) -> str:

@@ -41,7 +41,7 @@ class Ran:
     error: BaseException | None = None
     trace: TracebackType | None = None
     shown: Shown | None = None
-    raised: Exception | None = None
+    raised: BaseException | None = None
     paused: bool = False
     kept: Any = UNKNOWN
 

@@ -1,5 +1,6 @@
 """One send of a guarded call: through the harness, with a tool that tells what it did."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -60,6 +61,10 @@ class Sends:
                     ran.shown = await handler(request)
             except GraphBubbleUp as pause:
                 self._paused(ran, pause)
+            except asyncio.CancelledError as error:
+                if ran.entered or not ran.reached:
+                    raise
+                ran.raised = error  # nothing ran: it is raised again once that is recorded
             except Exception as error:  # noqa: BLE001 - every exception is a fact to be judged
                 ran.raised = error
             return ran

@@ -4,6 +4,7 @@ import asyncio
 import traceback
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
+from http import HTTPStatus
 from typing import Any
 
 import httpx2
@@ -14,7 +15,7 @@ from retry_guard_mcp_proxy._client import LISTEN
 from retry_guard_mcp_proxy._errors import DownError, ServerError
 from retry_guard_mcp_proxy._hearing import Heard
 from retry_guard_mcp_proxy._http_sender import Sender
-from retry_guard_mcp_proxy._http_session import Link, LostError
+from retry_guard_mcp_proxy._http_session import Link
 from retry_guard_mcp_proxy._http_wire import SILENCE, Wire
 from retry_guard_mcp_proxy._messages import (
     CLOSED,
@@ -144,8 +145,6 @@ class HttpUpstream:
         while True:
             try:
                 return (await self._sender.ask(line, message)).heard
-            except LostError:  # it was refused unread, so it waits for the next session
-                return (await self._sender.ask(line, message)).heard
             except (httpx2.TransportError, ServerError):
                 if message["method"] != LISTEN or self._sender.closed:
                     raise
@@ -175,7 +174,7 @@ def _failure(given: object, error: Exception) -> Message:
     """The answer to a request that failed."""
     if isinstance(error, httpx2.HTTPStatusError):
         code = (
-            _NO_METHOD if error.response.status_code == httpx2.codes.NOT_FOUND else INTERNAL_ERROR
+            _NO_METHOD if error.response.status_code == HTTPStatus.NOT_FOUND else INTERNAL_ERROR
         )
         return failure(given, code, str(error))
     if isinstance(error, httpx2.HTTPError | ServerError):

@@ -32,16 +32,19 @@ def wrapped(value: str) -> str:
 class Headers:
     """The headers of messages in the generation without sessions (2026-07-28).
 
-    There a tool may want some of its arguments as headers too: its schema marks them.
+    There a tool may want some of its arguments as headers too: its schema marks them. `listed`:
+    the tools are known.
     """
 
     def __init__(self) -> None:
         """Know no tool yet."""
+        self.listed = False
         self._marked: dict[str, dict[tuple[str, ...], str]] = {}
 
     def learn(self, response: Message) -> None:
         """Note the marks in a list of tools."""
         listed = object_in(response, "result").get("tools")
+        self.listed = self.listed or is_list(listed)
         for tool in listed if is_list(listed) else []:
             if is_object(tool) and isinstance(tool.get("name"), str):
                 self._marked[tool["name"]] = dict(_marks(object_in(tool, "inputSchema"), ()))

@@ -5,15 +5,26 @@ from collections.abc import Mapping
 
 import httpx2
 
-from retry_guard_mcp_proxy._errors import DownError
+from retry_guard_mcp_proxy._errors import DownError, ServerError
 from retry_guard_mcp_proxy._http_headers import Headers
 from retry_guard_mcp_proxy._http_session import Link, LostError
 from retry_guard_mcp_proxy._http_wire import Asking, Reply, Wire
-from retry_guard_mcp_proxy._messages import Message, is_object, params_of
+from retry_guard_mcp_proxy._messages import (
+    Message,
+    encoded,
+    is_object,
+    meta_of,
+    object_in,
+    params_of,
+    request,
+)
 from retry_guard_mcp_proxy._notes import note
-from retry_guard_mcp_proxy._session import Session, is_stateless
+from retry_guard_mcp_proxy._session import PROTOCOL, Session, is_stateless
 
 INITIALIZE, INITIALIZED, LIST = "initialize", "notifications/initialized", "tools/list"
+CALL = "tools/call"
+_PAGES = 100
+"""Pages of a list of tools that are looked at."""
 
 
 class Sender:
@@ -29,11 +40,18 @@ class Sender:
         self._headers, self._order = Headers(), asyncio.Lock()
 
     async def ask(self, line: bytes, message: Message) -> Reply:
-        """Make a request, once; return the answer.
+        """Make a request; return the answer.
 
-        Raises `DownError` if nothing was sent, `LostError` if the server refused it for want of a
-        session, `ClosedError`, and what httpx2 raises.
+        It is sent once, but for one that the server refused unread, since it did not know the
+        session: that waits for the next session. Raises `DownError` if nothing was sent,
+        `ClosedError`, and what httpx2 raises.
         """
+        try:
+            return await self._ask(line, message)
+        except LostError:
+            return await self._ask(line, message)
+
+    async def _ask(self, line: bytes, message: Message) -> Reply:
         async with self._order:
             pass
         if self.closed:
@@ -42,6 +60,8 @@ class Sender:
         in_session = not stateless and not starts
         if in_session:
             await self._link.ready()
+        elif message["method"] == CALL and not self._headers.listed:
+            await self._learn(message)
         number = self._link.number
         asking = Asking(
             line=line,
@@ -64,6 +84,21 @@ class Sender:
             self._link.opened(reply)
         elif method == LIST and is_object(reply.heard.message):
             self._headers.learn(reply.heard.message)
+
+    async def _learn(self, message: Message) -> None:
+        """Ask for the list of tools that the client has not asked for: headers depend on it."""
+        meta = meta_of(params_of(message))
+        params: Message = {"_meta": {n: v for n, v in meta.items() if n.startswith(PROTOCOL)}}
+        for page in range(_PAGES):
+            asked = request(f"retry-guard-tools-{page}", LIST, params)
+            try:
+                answer = (await self.ask(encoded(asked), asked)).heard.message
+            except (httpx2.HTTPError, ServerError):
+                return
+            cursor = object_in(answer, "result").get("nextCursor") if is_object(answer) else None
+            if not isinstance(cursor, str):
+                return
+            params = {**params, "cursor": cursor}
 
     async def tell(self, line: bytes, message: Message) -> None:
         """Send what gets no answer. Whatever goes wrong is the operator's to know."""

@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
+from http import HTTPStatus
 
 import httpx2
 
@@ -69,7 +70,7 @@ class Link:
     def lost(self, number: int, error: httpx2.HTTPStatusError) -> bool:
         """Whether the error says that there is no such session."""
         status, about = error.response.status_code, _UNKNOWN.search(error.response.text)
-        gone = status == httpx2.codes.NOT_FOUND or (status == httpx2.codes.BAD_REQUEST and about)
+        gone = status == HTTPStatus.NOT_FOUND or (status == HTTPStatus.BAD_REQUEST and about)
         if self._id is None or not gone:
             return False
         self._lost = self._lost or number == self.number

@@ -60,8 +60,10 @@ def judge(outcome: object) -> Done | NotExecuted | Unknown:
 
 
 def _end(answer: Answer) -> Done | NotExecuted | Unknown:
-    if answer.error is not None:
+    if is_object(answer.error):
         return classify({"jsonrpc": "2.0", "error": answer.error})
+    if answer.error is not None or "result" not in answer.response:
+        return Unknown(answer)
     result = answer.result
     if not is_object(result):
         return Done(result)

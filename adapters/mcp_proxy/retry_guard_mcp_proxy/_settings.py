@@ -8,11 +8,11 @@ from pathlib import Path
 class Settings:
     """How to reach the server, and how to guard it.
 
-    `command`: starts the server. `url`: where it is instead, over HTTP; `headers`: names and values
-    that each request to it has, which are never shown. `contracts`: a contracts file. `ledger`: its URL; None: the
-    user's own. `scope`: the account that the tools act for; None: the user of the system, and
-    this server. `server`: which contracts of the file count; None: all. `show_key`: the client
-    sees the parameters for keys.
+    `command`: starts the server. `url`: where it is instead, over HTTP; `headers`: names and
+    values that each request to it has, which are never shown. `contracts`: a contracts file.
+    `ledger`: its URL; None: the user's own. `scope`: the account that the tools act for; None: the
+    user of the system, and this server. `server`: which contracts of the file count; None: all.
+    `show_key`: the client sees the parameters for keys.
     """
 
     command: tuple[str, ...] = ()

@@ -103,10 +103,11 @@ class StdioUpstream:
             life = await self._lives.get()
             self._ears.asked(line, message)
             await self._say(life, line)
-            return
-        life = self._lives.current
-        if life is None:
-            return
+        elif self._lives.current is not None:
+            await self._unasked(self._lives.current, line, message)
+
+    async def _unasked(self, life: Life, line: bytes, message: Message | list[Message]) -> None:
+        """Pass on what no answer is due to."""
         said: bytes | None = line
         if isinstance(message, dict) and is_response(message):
             said = self._asked.answers(line, message, life.number)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from retry_guard_functions import FunctionTool
+from retry_guard_openai._history import messages_once
 from retry_guard_openai._replies import Reply, Shown, collapsed, plain
 
 _CUT_OFF = ("length", "content_filter")
@@ -17,7 +18,7 @@ class Chat:
     def __init__(self, create: Mapping[str, Any]) -> None:
         """Begin with the caller's arguments for `create`."""
         self._rest = {name: value for name, value in create.items() if name != "messages"}
-        self.items: list[Any] = [*create["messages"]]
+        self.items = messages_once(create["messages"], _shown, _item)
         self._message: dict[str, Any] = {}
 
     @staticmethod

@@ -37,16 +37,7 @@ def collapsed(calls: Iterable[Shown]) -> list[Shown]:
     Ghosts have no name, or repeat the id of a call with its name and arguments, or without them.
     What only shares an id with another call gets a new one.
     """
-    kept = list[Shown]()
-    for call in calls:
-        twin = next((each for each in kept if _same(each, call)), None)
-        if twin is None:
-            kept.append(call)
-        else:
-            twin.name = twin.name or call.name
-            twin.arguments = call.arguments if _is_blank(twin.arguments) else twin.arguments
-    kept = [call for call in kept if call.name]
-    taken = set[str]()
+    kept, taken = [call for call in distinct(calls) if call.name], set[str]()
     for call in kept:
         if not call.id or call.id in taken:
             call.id = f"call_{uuid4().hex}"
@@ -55,19 +46,33 @@ def collapsed(calls: Iterable[Shown]) -> list[Shown]:
     return kept
 
 
+def distinct(calls: Iterable[Shown]) -> list[Shown]:
+    """Return the calls, each once; what one showing of a call lacks comes from another."""
+    kept = list[Shown]()
+    for call in calls:
+        twin = next((each for each in kept if is_twin(each, call)), None)
+        if twin is None:
+            kept.append(call)
+        else:
+            twin.name = twin.name or call.name
+            twin.arguments = call.arguments if _is_blank(twin.arguments) else twin.arguments
+    return kept
+
+
+def is_twin(one: Shown, other: Shown) -> bool:
+    """Whether both show one call: the same id, and nothing that tells them apart."""
+    if not one.id or one.id != other.id or (one.name and other.name and one.name != other.name):
+        return False
+    blank = _is_blank(one.arguments) or _is_blank(other.arguments)
+    return blank or _parsed(one.arguments) == _parsed(other.arguments)
+
+
 def plain(value: Any) -> dict[str, Any]:
     """Return an object of the SDK as the data that the server sent, without nulls."""
     if isinstance(value, Mapping):
         return {**cast("Mapping[str, Any]", value)}
     found: dict[str, Any] = value.to_dict(mode="json", exclude_none=True)
     return found
-
-
-def _same(one: Shown, other: Shown) -> bool:
-    if not one.id or one.id != other.id or (one.name and other.name and one.name != other.name):
-        return False
-    blank = _is_blank(one.arguments) or _is_blank(other.arguments)
-    return blank or _parsed(one.arguments) == _parsed(other.arguments)
 
 
 def _is_blank(arguments: str) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from retry_guard_functions import FunctionTool
+from retry_guard_openai._history import items_once
 from retry_guard_openai._replies import Reply, Shown, collapsed, plain
 
 _WAIT = frozenset(
@@ -30,7 +31,7 @@ class Conversation:
         self._kept = self._chained or self._rest.get("conversation") is not None
         given = create["input"]
         text = [{"role": "user", "content": given}] if isinstance(given, str) else given
-        self.items: list[Any] = [*text]
+        self.items = items_once(text, _shown)
         self._output, self._id = list[dict[str, Any]](), ""
 
     @staticmethod

@@ -28,6 +28,7 @@ class Listings:
                 self._alone(contract.tool, place)
                 check_key(contract, schema_of(found[contract.tool]))
                 self._readable(contract, found, whole=whole)
+                self._previewed(contract, found, whole=whole)
         self._complete()
 
     def _alone(self, tool: str, place: int) -> None:
@@ -41,6 +42,11 @@ class Listings:
         if reader is not None and whole and not self._reads and reader not in found:
             msg = f"{contract.tool} is read back by {reader!r}, which its server lacks: give read="
             raise UsageError(msg)
+
+    def _previewed(self, contract: Contract, found: Mapping[str, Tool], *, whole: bool) -> None:
+        preview = contract.confirm.preview if contract.confirm is not None else None
+        if preview is not None and whole and preview not in found:
+            raise UsageError(f"{contract.tool} is previewed by {preview!r}, which its server lacks")
 
     def _complete(self) -> None:
         if None in self._seen:

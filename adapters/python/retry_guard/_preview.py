@@ -50,7 +50,10 @@ Outcome = Done | NotExecuted | Unresolved
 
 
 def previews(contract: Contract, request: Request) -> bool:
-    """Return whether a call only asks what would be done. Raises `ArgumentError` for no token."""
+    """Return whether a call only asks what would be done.
+
+    Raises `ArgumentError` for a token that is no text.
+    """
     rule = contract.confirm
     if rule is None or request.tool != contract.tool:
         return rule is not None
@@ -75,7 +78,7 @@ async def preview(call: Call, rule: Confirm, site: Site, hands: Hands) -> Outcom
     if outcome is not None:
         return outcome
     asking: Call = await hands.ledger(_asking, call, site)
-    issuing = Issuing(asking, rule, replace(site, ask=None), hands)
+    issuing = Issuing(asking, rule, site, hands)
     issuing.notes = (note,)
     return await issuing.run()
 

@@ -1,0 +1,213 @@
+"""Servers over HTTP for the proxy to reach: one of an SDK as a process, one that is scripted."""
+
+import contextlib
+import json
+import os
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple, Self
+
+from mcp_proxy_client import COMMAND, CONTRACTS, LONG, Json, Proxy, Site
+
+SERVER = str(Path(__file__).with_name("mcp_proxy_http_server.py"))
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+class UrlSite(Site):
+    """A folder with contracts and a ledger, for proxies that are given a URL."""
+
+    url = ""
+
+    def proxy(self, *options: str, server: Sequence[str] | None = None) -> Proxy:
+        given = ("--contracts", str(self.folder / "contracts.yaml"), "--ledger", self.ledger)
+        where = server or ("--url", self.url)
+        return Proxy((*COMMAND, *given, "--scope", "acme", *options, *where))
+
+
+class ServedSite(UrlSite):
+    """The server of the SDK, which can be killed and started again at its URL."""
+
+    def __init__(self, folder: Path, *words: str, contracts: str = CONTRACTS) -> None:
+        super().__init__(folder, contracts)
+        self.port, self.words = free_port(), words
+        self.url = f"http://127.0.0.1:{self.port}/mcp"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    def start(self) -> None:
+        command = (sys.executable, SERVER, str(self.folder), str(self.port), *self.words)
+        self.process = subprocess.Popen(command)
+        until = time.monotonic() + LONG
+        while time.monotonic() < until:
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port)):
+                return
+            time.sleep(0.02)
+        raise AssertionError("the server did not start")
+
+    def clean(self) -> Self:
+        """Forget all that was, and run."""
+        for path in (*self.folder.glob("*.jsonl"), *self.folder.glob("guard.db*")):
+            path.unlink()
+        (self.folder / "lives.txt").unlink(missing_ok=True)
+        if self.process is None or self.process.poll() is not None:
+            self.start()
+        return self
+
+    def kill(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+
+    def died(self) -> None:
+        """Wait until it has killed itself."""
+        assert self.process is not None
+        self.process.wait(LONG)
+
+    @property
+    def heads(self) -> list[dict[str, str]]:
+        return self._lines("heads.jsonl")
+
+
+class Got(NamedTuple):
+    """A request: its method, its headers with small letters, and the message in it."""
+
+    http: str
+    head: dict[str, str]
+    message: Json
+
+    @property
+    def method(self) -> str:
+        return str(self.message.get("method", ""))
+
+
+Step = bytes | float | str
+"""What is written; seconds to wait; `reset`: the connection is reset."""
+Script = Callable[[Got], Sequence[Step]]
+
+
+class RawServer:
+    """Answers each request as a script says, a connection each, and then closes it."""
+
+    def __init__(self, script: Script) -> None:
+        self.script, self.got = script, list[Got]()
+        self.over = threading.Event()
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}/mcp"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.over.set()
+        # What wakes a thread that waits for the next connection.
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self._listener.accept()
+                threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        with contextlib.suppress(OSError), connection:
+            got = _read(connection)
+            if got is None:
+                return
+            self.got.append(got)
+            for step in self.script(got):
+                if isinstance(step, bytes):
+                    connection.sendall(step)
+                elif isinstance(step, float):
+                    self.over.wait(step)
+                else:
+                    linger = struct.pack("ii", 1, 0)
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+
+    def said(self, method: str) -> list[Got]:
+        """Return the requests with such a message."""
+        return [one for one in self.got if one.method == method]
+
+
+def _read(connection: socket.socket) -> Got | None:
+    file = connection.makefile("rb")
+    http = file.readline().decode().partition(" ")[0]
+    lines = iter(lambda: file.readline().strip().decode(), "")
+    head = {name.lower(): value.strip() for name, _, value in (one.partition(":") for one in lines)}
+    body = file.read(int(head.get("content-length", "0")))
+    return Got(http, head, json.loads(body) if body else {}) if http else None
+
+
+def response(body: bytes, *head: str, status: str = "200 OK") -> bytes:
+    lines = (f"HTTP/1.1 {status}", *head, f"Content-Length: {len(body)}", "Connection: close")
+    return "\r\n".join((*lines, "", "")).encode() + body
+
+
+def said(message: object, *head: str, status: str = "200 OK") -> bytes:
+    """Return a response with a message as JSON."""
+    return response(
+        json.dumps(message).encode(), "Content-Type: application/json", *head, status=status
+    )
+
+
+STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+
+
+def event(message: object, given: str = "") -> bytes:
+    """Return an event of a stream."""
+    name = f"id: {given}\n" if given else ""
+    return f"{name}event: message\ndata: {json.dumps(message)}\n\n".encode()
+
+
+def result(got: Got, value: Json) -> Json:
+    return {"jsonrpc": "2.0", "id": got.message["id"], "result": value}
+
+
+def done(got: Got) -> Json:
+    return result(got, {"content": [{"type": "text", "text": "done"}], "isError": False})
+
+
+def opened(got: Got) -> bytes:
+    """Return the answer to `initialize`, with a session."""
+    value = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "raw"}}
+    return said(result(got, value), f"Mcp-Session-Id: s-{os.urandom(4).hex()}")
+
+
+def usual(got: Got) -> Sequence[Step] | None:
+    """Return how a server answers what is not of interest here; None: it is a call."""
+    if got.http != "POST":
+        return (response(b"", status="405 Method Not Allowed"),)
+    match got.method:
+        case "initialize":
+            return (opened(got),)
+        case "tools/call":
+            return None
+        case _ if "id" in got.message and "method" in got.message:
+            return (said(result(got, {})),)
+        case _:
+            return (response(b"", status="202 Accepted"),)
+
+
+def calls(script: Script) -> Script:
+    """Return a script for calls of tools alone."""
+    return lambda got: usual(got) or script(got)
