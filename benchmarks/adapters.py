@@ -1,8 +1,8 @@
 """What the guard adds to a harness's tool call, in one run: LangGraph's `ToolNode.invoke`.
 
 `python benchmarks/adapters.py --check` exits 1 if a target is missed. Each round runs every kind
-once, and the lower quartiles of processor time are compared, of all threads: waiting for the disk
-is the ledger's, and is the same with and without a harness.
+once, in an order of its own, and the lower quartiles of processor time are compared, of all
+threads: waiting for the disk is the ledger's, and is the same with and without a harness.
 """
 
 import argparse
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
+from random import Random
 from statistics import quantiles
 from time import process_time
 from typing import Any
@@ -101,10 +102,11 @@ def langgraph(rounds: int, folder: Path) -> Iterator[Result]:
         "guard alone": lambda: in_a_thread(ledger),
         "thread": lambda: in_a_thread(int),
     }
+    order = Random(7)
     times: dict[str, list[float]] = {name: [] for name in kinds}
     for number in range(rounds + rounds // 10):
-        for name, run in kinds.items():
-            spent = run()
+        for name in order.sample([*kinds], len(kinds)):
+            spent = kinds[name]()
             if number >= rounds // 10:  # the first ones warm up
                 times[name].append(spent)
     took = {name: quantiles(spent, n=4)[0] for name, spent in times.items()}

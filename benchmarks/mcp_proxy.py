@@ -10,7 +10,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -39,35 +39,6 @@ READ, WRITE, START = 0.5, 0.5, 0.3
 GROWTH = 1.05
 PARALLEL = 64
 numbers = count()
-
-
-def serve() -> None:
-    """A server that does nothing, at once: what is measured is what stands before it."""
-    tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ("read", "write")]
-    hello: dict[str, Any] = {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {"tools": {}},
-        "serverInfo": {"name": "nothing", "version": "1"},
-    }
-    results: dict[str, Callable[[Any], Any]] = {
-        "initialize": lambda _: hello,
-        "tools/list": lambda _: {"tools": tools},
-        "tools/call": lambda given: {
-            "content": [{"type": "text", "text": str(given["arguments"]["number"])}]
-        },
-        "ping": lambda _: {},
-    }
-    for line in sys.stdin.buffer:
-        request = json.loads(line)
-        if "id" not in request:
-            continue
-        answer: dict[str, Any] = {"jsonrpc": "2.0", "id": request["id"]}
-        if request["method"] in results:
-            answer["result"] = results[request["method"]](request.get("params"))
-        else:
-            answer["error"] = {"code": -32601, "message": "Method not found"}
-        sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n")
-        sys.stdout.buffer.flush()
 
 
 class Connection:
@@ -170,7 +141,7 @@ class Found:
 def commands(folder: Path) -> dict[str, list[str]]:
     """Return how each of the three is started."""
     (folder / "contracts.yaml").write_text(CONTRACTS, encoding="utf-8")
-    server = [sys.executable, str(Path(__file__).resolve()), "--serve"]
+    server = [sys.executable, str(Path(__file__).with_name("mcp_server.py").resolve())]
     ledger = f"sqlite:///{folder / 'guard.db'}"
     given = ["--contracts", str(folder / "contracts.yaml"), "--ledger", ledger]
     fastmcp = [str(SERVERS / "current" / "bin" / "python"), "-c", FASTMCP]
@@ -192,8 +163,15 @@ def starts(folder: Path, rounds: int) -> list[Found]:
     direct, ours, theirs = (median(found[name]) for name in NAMES)
     return [
         Found("start, direct", direct, "s"),
-        Found("start, added by the proxy", ours - direct, "s", START),
-        Found("start, added by fastmcp's proxy", theirs - direct, "s"),
+        Found(
+            f"start, added by the proxy: {ours / direct:.1f} times direct",
+            ours - direct,
+            "s",
+            START,
+        ),
+        Found(
+            f"start, added by fastmcp's: {theirs / direct:.1f} times direct", theirs - direct, "s"
+        ),
     ]
 
 
@@ -224,8 +202,15 @@ def calls(folder: Path, open_: Mapping[str, Connection], rounds: int) -> list[Fo
         target = READ if tool == "read" else 1000 * median(ledger) + WRITE
         found += [
             Found(f"{tool}, direct", direct, "ms"),
-            Found(f"{tool}, added by the proxy", ours - direct, "ms", target),
-            Found(f"{tool}, added by fastmcp's proxy", theirs - direct, "ms"),
+            Found(
+                f"{tool}, added by the proxy: {ours / direct:.1f} times",
+                ours - direct,
+                "ms",
+                target,
+            ),
+            Found(
+                f"{tool}, added by fastmcp's: {theirs / direct:.1f} times", theirs - direct, "ms"
+            ),
         ]
     alone.close()
     return [*found, Found("the ledger alone: claim, save, deliver", 1000 * median(ledger), "ms")]
@@ -265,11 +250,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="exit 1 if a target is missed")
     parser.add_argument("--rounds", type=int, default=300, help="rounds of each call (default 300)")
     parser.add_argument("--calls", type=int, default=10_000, help="for the memory (default 10000)")
-    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.serve:
-        serve()
-        return 0
     installed = [sys.executable, str(ROOT / "tests" / "mcp_servers_installed.py"), "current"]
     subprocess.run(installed, check=True)
     results: list[Found] = []

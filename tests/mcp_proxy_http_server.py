@@ -173,13 +173,25 @@ class Heads:
         await self.app(scope, receive, send)
 
 
-def main() -> None:
+def live() -> None:
     append("lives.txt", os.getpid())
     kept = Kept() if "kept" in WORDS else None
     app = server.streamable_http_app(
         json_response="json" in WORDS, event_store=kept, retry_interval=100 if kept else None
     )
     uvicorn.run(Heads(app), host="127.0.0.1", port=PORT, log_level="error")
+
+
+def main() -> None:
+    """Live as a child for each line of the input; say so when that one has ended."""
+    for _ in sys.stdin:
+        child = os.fork()  # a life begins at once: all that is slow is imported
+        if not child:
+            live()
+            return
+        os.waitpid(child, 0)
+        sys.stdout.write("ended\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

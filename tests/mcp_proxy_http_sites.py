@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import signal
 import socket
 import struct
 import subprocess
@@ -41,9 +42,12 @@ class ServedSite(UrlSite):
 
     def __init__(self, folder: Path, *words: str, contracts: str = CONTRACTS) -> None:
         super().__init__(folder, contracts)
-        self.port, self.words = free_port(), words
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}/mcp"
-        self.process: subprocess.Popen[bytes] | None = None
+        command = (sys.executable, SERVER, str(folder), str(self.port), *words)
+        pipe = subprocess.PIPE
+        self._parent = subprocess.Popen(command, stdin=pipe, stdout=pipe)
+        self._runs = False
 
     def __enter__(self) -> Self:
         self.start()
@@ -51,10 +55,16 @@ class ServedSite(UrlSite):
 
     def __exit__(self, *_: object) -> None:
         self.kill()
+        self._parent.communicate(timeout=LONG)
 
     def start(self) -> None:
-        command = (sys.executable, SERVER, str(self.folder), str(self.port), *self.words)
-        self.process = subprocess.Popen(command)
+        """Let the server live, if it does not."""
+        if self._runs:
+            return
+        assert self._parent.stdin is not None
+        self._parent.stdin.write(b"\n")
+        self._parent.stdin.flush()
+        self._runs = True
         until = time.monotonic() + LONG
         while time.monotonic() < until:
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port)):
@@ -62,24 +72,26 @@ class ServedSite(UrlSite):
             time.sleep(0.02)
         raise AssertionError("the server did not start")
 
+    def died(self) -> None:
+        """Wait until it is dead."""
+        assert self._parent.stdout is not None
+        assert self._parent.stdout.readline() == b"ended\n"
+        self._runs = False
+
+    def kill(self) -> None:
+        """Kill it, if it lives."""
+        if self._runs:
+            os.kill(self.lives[-1], signal.SIGKILL)
+            self.died()
+
     def clean(self) -> Self:
-        """Forget all that was, and run."""
+        """Forget all that was, and begin a new life."""
+        self.kill()
         for path in (*self.folder.glob("*.jsonl"), *self.folder.glob("guard.db*")):
             path.unlink()
         (self.folder / "lives.txt").unlink(missing_ok=True)
-        if self.process is None or self.process.poll() is not None:
-            self.start()
+        self.start()
         return self
-
-    def kill(self) -> None:
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait()
-
-    def died(self) -> None:
-        """Wait until it has killed itself."""
-        assert self.process is not None
-        self.process.wait(LONG)
 
     @property
     def heads(self) -> list[dict[str, str]]:
@@ -108,7 +120,7 @@ class RawServer:
 
     def __init__(self, script: Script) -> None:
         self.script, self.got = script, list[Got]()
-        self.over = threading.Event()
+        self.over, self.lost = threading.Event(), threading.Event()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}/mcp"
         threading.Thread(target=self._accept, daemon=True).start()
@@ -130,10 +142,15 @@ class RawServer:
                 threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
-        with contextlib.suppress(OSError), connection:
-            got = _read(connection)
-            if got is None:
-                return
+        with connection:
+            try:
+                self._answer(connection)
+            except OSError:
+                self.lost.set()
+
+    def _answer(self, connection: socket.socket) -> None:
+        got = _read(connection)
+        if got is not None:
             self.got.append(got)
             for step in self.script(got):
                 if isinstance(step, bytes):
@@ -143,6 +160,10 @@ class RawServer:
                 else:
                     linger = struct.pack("ii", 1, 0)
                     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+
+    def left(self) -> bool:
+        """Whether a client closes a connection soon, before it had its answer."""
+        return self.lost.wait(LONG)
 
     def said(self, method: str) -> list[Got]:
         """Return the requests with such a message."""

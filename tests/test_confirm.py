@@ -180,6 +180,21 @@ def test_a_token_that_was_used_up_answers_for_its_action_in_any_turn(
 
 
 @every_office
+def test_a_token_that_was_used_up_does_not_come_back_after_a_send_that_did_not_run(
+    make: Offices, tmp_path: Path
+) -> None:
+    town = make(tmp_path)
+    office = town.office()
+    first = office.token()
+    office.done(first)
+    second = office.token(turn="t2")
+    town.school.fates = ["refused"]
+    assert isinstance(office.confirm(second, turn="t2"), NotExecuted)
+    assert "was last sent or given up" in office.refused(first, turn="t3")
+    assert office.done(second, turn="t3").value == {"id": "room_2"}
+
+
+@every_office
 def test_of_turns_that_take_turns_the_one_that_did_it_answers(
     make: Offices, tmp_path: Path
 ) -> None:
@@ -203,7 +218,7 @@ def test_a_token_from_before_the_action_was_done_sends_nothing_later(
     early = office.token()
     town.clock.sleep(20)
     office.done(office.token())
-    assert "before `create_exam_room` was last done" in office.refused(early, turn="t2")
+    assert "before `create_exam_room` was last sent" in office.refused(early, turn="t2")
     assert office.done(office.token(turn="t2"), turn="t2").value == {"id": "room_2"}
     assert len(town.school.rooms) == 2
 

@@ -48,7 +48,7 @@ def test_in_a_later_turn_it_begins_anew_with_a_token_of_its_own_and_no_warning(
     office = town.office()
     token = office.token()
     assert office.reject()
-    assert "last done or given up" in office.refused(token, turn="t2")
+    assert "last sent or given up" in office.refused(token, turn="t2")
     shown = office.preview(turn="t2")
     assert isinstance(shown, Done)
     assert shown.warning is None
@@ -118,7 +118,7 @@ def test_what_an_operator_gave_up_is_no_rejection(make: Offices, tmp_path: Path)
         assert isinstance(outcome, Unresolved)
         assert outcome.reason == "abandoned"
     assert not office.reject()
-    assert "last done or given up" in office.refused(token, turn="t2")
+    assert "last sent or given up" in office.refused(token, turn="t2")
     shown = office.preview(turn="t2")
     assert isinstance(shown, Done)
     assert shown.warning is not None

@@ -193,8 +193,27 @@ def test_a_preview_sends_nothing_though_the_action_may_be_sent_anew(
     assert other != token
     refused = office.confirm(other, turn="t2")
     assert isinstance(refused, NotExecuted)
-    assert town.office(stated).token(turn="t2") == other
     assert office.done(other, turn="t2").value == {"id": "room_1"}
+    assert len(town.school.rooms) == 1
+
+
+@every_office
+def test_a_token_from_before_an_open_action_ended_sends_nothing_later(
+    make: Offices, tmp_path: Path
+) -> None:
+    town = make(tmp_path)
+    stated = town.contract(**READABLE, confirm={"expires": 10})
+    office = town.office(stated)
+    first = office.token()
+    town.school.fates = [KeyboardInterrupt()]
+    with pytest.raises(KeyboardInterrupt):
+        office.confirm(first)
+    town.clock.sleep(60)
+    second = office.token()
+    assert second != first
+    assert office.done(second).value == {"id": "room_1"}
+    assert [r["confirm_token"] for r in town.school.requests] == [first, first]
+    assert "before `create_exam_room` was last sent" in office.refused(second, turn="t3")
     assert len(town.school.rooms) == 1
 
 
@@ -227,7 +246,7 @@ def test_after_proof_that_nothing_ran_the_token_still_counts_and_another_can_be_
     assert other != token
     assert office.done(token).value == {"id": "room_1"}
     assert office.done(other).replayed
-    assert "before `create_exam_room` was last done" in office.refused(other, turn="t3")
+    assert "before `create_exam_room` was last sent" in office.refused(other, turn="t3")
 
 
 @every_office

@@ -132,17 +132,19 @@ def test_a_model_that_is_asked_again_repeats_nothing(run: Callable[..., Any], wo
     class Stutter(AgentMiddleware[Any, Any, Any]):
         """The model's answer is lost twice, each time after it was made."""
 
-        lost = 0
+        made = 0
 
-        def wrap_model_call(self, request: Any, handler: Any) -> Any:
-            answer = handler(request)
-            self.lost += 1
-            if self.lost in (2, 3):  # after the tools have run
+        def lose(self, answer: Any) -> Any:
+            self.made += 1
+            if self.made in (2, 3):  # after the tools have run
                 raise ConnectionError("the model's answer was lost")
             return answer
 
+        def wrap_model_call(self, request: Any, handler: Any) -> Any:
+            return self.lose(handler(request))
+
         async def awrap_model_call(self, request: Any, handler: Any) -> Any:
-            return self.wrap_model_call(request, dict) and await handler(request)
+            return self.lose(await handler(request))
 
     world.fates.append("lost_ack")
     tools = tools_of(world)
@@ -285,6 +287,21 @@ def test_a_sibling_that_fails_makes_no_finished_call_run_again(world: World) -> 
         graph.invoke(human("h1"), config)
     assert told(graph.invoke(None, config)["messages"])["c1"].content == {"id": "ch_1"}
     assert len(world.effects) == 1
+
+
+@every_run
+@pytest.mark.parametrize("kind", ["agent", "node"])
+def test_twins_of_one_message_that_are_spelled_in_another_way_are_one_action(
+    kind: Any, run: Callable[..., Any], world: World
+) -> None:
+    """B12: one runs, the other one joins, and both calls are answered."""
+    tools = tools_of(world)
+    twin = C1._replace(id="c2", arguments={"amount": 1.0, "customer": "c1"})
+    ends = told(
+        run(graph_of(kind, guard_of(world, tools), tools, asks(C1, twin)), human("h1"))["messages"]
+    )
+    assert [end.content for end in ends.values()] == [{"id": "ch_1"}] * 2
+    assert world.requests == len(world.effects) == 1
 
 
 def test_twins_that_each_count_run_once_each(world: World) -> None:

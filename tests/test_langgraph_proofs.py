@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,9 +29,9 @@ def world(tmp_path: Path) -> World:
     return World(CONTRACTS["neither"], tmp_path)
 
 
-def charging(world: World, kind: str) -> Any:
-    """A tool that finds nobody at first."""
-    addresses = itertools.chain([NOBODY], itertools.repeat(""))
+def charging(world: World, kind: str, *first: str) -> Any:
+    """A tool that asks these addresses first, one in each call."""
+    addresses = itertools.chain(first, itertools.repeat(""))
 
     @tool("charge")
     def function(customer: str, amount: int) -> dict[str, Any]:
@@ -55,7 +56,7 @@ def charging(world: World, kind: str) -> Any:
 def test_a_refused_connection_proves_that_nothing_ran(
     kind: Any, run: Callable[..., Any], form: str, world: World
 ) -> None:
-    charge = charging(world, form)
+    charge = charging(world, form, NOBODY)
     guard = guard_of(world, [charge])
     with pytest.raises(httpx.ConnectError):
         run(graph_of(kind, guard, [charge], asks(C1)), human("h1"))
@@ -131,31 +132,38 @@ def test_a_refused_connection_after_another_try_proves_nothing(
 
 
 class Held(AsyncCallbackHandler):
-    """Holds every tool just before its function is called, for good."""
-
-    raise_error = run_inline = True
+    """Holds a tool just before its function is called."""
 
     def __init__(self) -> None:
-        self.holds = asyncio.Event()
+        self.holds, self.lets_go = threading.Event(), threading.Event()
 
     async def on_tool_start(self, *args: Any, **kwargs: Any) -> None:
         self.holds.set()
-        await asyncio.Event().wait()
+        await passed(self.lets_go)
+
+
+async def passed(event: threading.Event) -> None:
+    """Wait for an event of another thread."""
+    async with asyncio.timeout(10):
+        while not event.is_set():  # noqa: ASYNC110 - asyncio has no event for other threads
+            await asyncio.sleep(0.005)
 
 
 @pytest.mark.parametrize("kind", ["agent", "node"])
 @pytest.mark.parametrize("form", ["function", "coroutine"])
-async def test_a_run_that_is_cancelled_before_the_function_is_called_leaves_nothing_open(
+async def test_a_run_that_is_cancelled_before_the_function_is_called_sends_nothing(
     form: str, kind: Any, world: World
 ) -> None:
+    """A function runs in a thread, which does not end with the run."""
     charge, held = charging(world, form), Held()
-    guard = guard_of(world, [charge])
-    graph = graph_of(kind, guard, [charge], asks(C1))
+    graph = graph_of(kind, guard_of(world, [charge]), [charge], asks(C1))
     running = asyncio.create_task(graph.ainvoke(human("h1"), {"callbacks": [held]}))
-    await held.holds.wait()
+    await passed(held.holds)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
+    held.lets_go.set()
+    await asyncio.get_running_loop().shutdown_default_executor()  # its threads have ended
     assert [record.state for record in world.ledger().list("acme")] == ["not_executed"]
     assert world.requests == 0
 
@@ -185,7 +193,7 @@ async def test_a_run_that_is_cancelled_inside_the_function_leaves_its_outcome_un
 
 @pytest.mark.parametrize("kind", ["agent", "node"])
 def test_a_tool_that_must_be_awaited_says_so_where_nobody_awaits(kind: Any, world: World) -> None:
-    charge = charging(world, "coroutine")
+    charge = charging(world, "coroutine", NOBODY)
     guard = guard_of(world, [charge])
     with pytest.raises(NotImplementedError, match="sync invocation"):
         graph_of(kind, guard, [charge], asks(C1)).invoke(human("h1"))

@@ -2,14 +2,16 @@
 
 import base64
 import json
+import os
 import sqlite3
+import subprocess
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mcp_proxy_client import META, Proxy, Site, texts, tools, turn, wait_for
+from mcp_proxy_client import COMMAND, META, Proxy, Site, texts, tools, turn, wait_for
 from retry_guard_ledgers import about
 
 CHARGE = {"customer": "c1", "amount": 5}
@@ -172,6 +174,25 @@ def done(name: str) -> list[dict[str, str]]:
 def test_a_result_counts_as_delivered_once_the_client_has_it(proxy: Proxy, site: Site) -> None:
     proxy.called("post", POST)
     wait_for(lambda: site.records()[0].delivered)
+
+
+def test_a_result_that_nobody_reads_is_not_delivered_and_goes_to_the_next_turn(
+    site: Site,
+) -> None:
+    read, write = os.pipe()
+    given = ("--contracts", str(site.folder / "contracts.yaml"), "--ledger", site.ledger)
+    command = (*COMMAND, *given, "--scope", "acme", "--", *site.server)
+    blind = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=write, stderr=subprocess.PIPE)
+    os.close(write)
+    os.close(read)
+    params = {"name": "post", "arguments": POST, "_meta": turn("t1")}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    blind.communicate(json.dumps(call).encode() + b"\n", timeout=20)
+    assert [(r.state, r.delivered) for r in site.records()] == [("done", False)]
+    with site.proxy() as proxy:
+        result = proxy.called("post", POST, _meta=turn("t2"))
+    assert result["_meta"][MARK]["replayed"]
+    assert len(site.effects) == 1
 
 
 def test_calls_that_are_dispatched_twice_have_one_effect_and_one_answer(

@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Generator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -23,11 +23,6 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Generator[dict[str, Serv
     sites = {word: ServedSite(folder, word) for word, folder in folders.items()}
     with sites["streams"], sites["json"]:
         yield sites
-
-
-@pytest.fixture(params=["streams", "json"])
-def site(request: pytest.FixtureRequest, served: dict[str, ServedSite]) -> ServedSite:
-    return served[request.param].clean()
 
 
 @pytest.fixture
@@ -52,15 +47,28 @@ class Caller:
         return self.proxy.result(self.begin(tool, arguments, **meta))
 
 
-@pytest.fixture(params=[False, True], ids=["2025-11-25", "2026-07-28"])
-def caller(request: pytest.FixtureRequest, site: ServedSite) -> Generator[Caller]:
+WAYS = {"session-streams": (False, "streams"), "stateless-json": (True, "json")}
+MORE = {"session-json": (False, "json"), "stateless-streams": (True, "streams")}
+
+
+class Way(NamedTuple):
+    """A generation, and a server."""
+
+    caller: Caller
+    site: ServedSite
+
+
+@pytest.fixture(params=WAYS.values(), ids=WAYS)
+def way(request: pytest.FixtureRequest, served: dict[str, ServedSite]) -> Generator[Way]:
+    stateless, word = request.param
+    site = served[word].clean()
     with site.proxy() as proxy:
-        yield Caller(proxy, stateless=request.param)
+        yield Way(Caller(proxy, stateless=stateless), site)
 
 
-def test_tools_are_listed_without_keys_and_called_with_them(
-    caller: Caller, site: ServedSite
-) -> None:
+@pytest.mark.parametrize("way", [*WAYS.values(), *MORE.values()], ids=[*WAYS, *MORE], indirect=True)
+def test_tools_are_listed_without_keys_and_called_with_them(way: Way) -> None:
+    caller, site = way
     listed = caller.proxy.result(caller.proxy.ask("tools/list", {"_meta": caller.meta}))
     schema = tools(listed)["charge"]["inputSchema"]
     assert sorted(schema["properties"]) == ["amount", "customer"]
@@ -74,9 +82,8 @@ def test_tools_are_listed_without_keys_and_called_with_them(
     assert len(site.effects) == 1
 
 
-def test_a_server_that_dies_after_a_write_is_asked_again_with_the_same_key(
-    caller: Caller, site: ServedSite
-) -> None:
+def test_a_server_that_dies_after_a_write_is_asked_again_with_the_same_key(way: Way) -> None:
+    caller, site = way
     site.fates("kill_after")
     given = caller.begin("charge", CHARGE)
     site.died()
@@ -85,9 +92,8 @@ def test_a_server_that_dies_after_a_write_is_asked_again_with_the_same_key(
     assert len(site.effects) == 1
 
 
-def test_without_a_key_what_a_dead_server_did_is_never_sent_again(
-    caller: Caller, site: ServedSite
-) -> None:
+def test_without_a_key_what_a_dead_server_did_is_never_sent_again(way: Way) -> None:
+    caller, site = way
     site.fates("kill_after")
     given = caller.begin("post", POST)
     site.died()
@@ -98,9 +104,8 @@ def test_without_a_key_what_a_dead_server_did_is_never_sent_again(
     assert not caller.called("post", {"text": "other"})["isError"]
 
 
-def test_what_a_dead_server_did_is_found_by_reading_back_over_a_new_connection(
-    caller: Caller, site: ServedSite
-) -> None:
+def test_what_a_dead_server_did_is_found_by_reading_back_over_a_new_connection(way: Way) -> None:
+    caller, site = way
     site.fates("kill_after")
     given = caller.begin("typed", POST)
     site.died()
@@ -110,8 +115,9 @@ def test_what_a_dead_server_did_is_found_by_reading_back_over_a_new_connection(
 
 
 def test_a_call_goes_on_when_the_client_cancels_it_and_the_next_equal_one_gets_its_result(
-    caller: Caller, site: ServedSite
+    way: Way,
 ) -> None:
+    caller, site = way
     site.fates("slow")
     given = caller.begin("post", POST)
     while not site.effects:
@@ -122,7 +128,8 @@ def test_a_call_goes_on_when_the_client_cancels_it_and_the_next_equal_one_gets_i
     assert not [line for line in caller.proxy.raw if f'"id":{given},'.encode() in line]
 
 
-def test_sixty_four_calls_at_once_each_get_their_own_answer(caller: Caller) -> None:
+def test_sixty_four_calls_at_once_each_get_their_own_answer(way: Way) -> None:
+    caller = way.caller
     asked = {caller.begin("echo", {"text": f"say {n}"}): n for n in range(32)}
     asked |= {caller.begin("charge", {"customer": "c", "amount": n}): -n for n in range(32)}
     answers = {given: texts(caller.proxy.result(given)) for given in asked}
@@ -131,7 +138,8 @@ def test_sixty_four_calls_at_once_each_get_their_own_answer(caller: Caller) -> N
     assert len(set(charged)) == 32
 
 
-def test_each_message_has_the_headers_of_its_generation(caller: Caller, site: ServedSite) -> None:
+def test_each_message_has_the_headers_of_its_generation(way: Way) -> None:
+    caller, site = way
     caller.called("charge", CHARGE)
     head = [one for one in site.heads if one["http"] == "POST"][-1]
     if not caller.meta:
@@ -155,8 +163,9 @@ def test_progress_comes_with_the_token_of_the_client(streams: ServedSite) -> Non
 
 
 def test_a_session_that_the_server_lost_is_opened_again_as_the_client_had_opened_it(
-    site: ServedSite,
+    streams: ServedSite,
 ) -> None:
+    site = streams
     with site.proxy() as proxy:
         caller = Caller(proxy, stateless=False)
         caller.called("echo", {"text": "before"})
@@ -168,10 +177,11 @@ def test_a_session_that_the_server_lost_is_opened_again_as_the_client_had_opened
         assert len([line for line in proxy.raw if b"serverInfo" in line]) == 1
     sessions = {head.get("mcp-session-id") for head in site.heads} - {None}
     assert len(sessions) == 3
-    assert (len(site.effects), len(site.lives)) == (1, 2)
+    assert (len(site.effects), len(site.lives)) == (1, 3)
 
 
-def test_a_session_is_ended_at_the_end(site: ServedSite) -> None:
+def test_a_session_is_ended_at_the_end(streams: ServedSite) -> None:
+    site = streams
     with site.proxy() as proxy:
         proxy.initialize()
         assert proxy.end() == 0

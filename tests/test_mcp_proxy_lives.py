@@ -193,6 +193,23 @@ def test_a_server_that_does_not_open_its_session_again_is_an_error_and_no_loop(
         assert "session" in refused["message"] or "exit code" in refused["message"]
 
 
+HASTY = """
+import json, sys
+line = json.loads(sys.stdin.readline())
+print(json.dumps({"jsonrpc": "2.0", "id": line["id"], "result": {}}), flush=True)
+"""
+
+
+def test_a_server_that_ends_as_soon_as_its_session_is_open_leaves_nobody_waiting(
+    tmp_path: Path,
+) -> None:
+    with Site(tmp_path).proxy(server=(sys.executable, "-c", HASTY)) as proxy:
+        proxy.result(proxy.ask("initialize", INITIALIZE))
+        for _ in range(LIMIT + 2):
+            refused = proxy.answer(proxy.ask("silence"))["error"]
+            assert refused["code"] == -32000
+
+
 def test_starts_are_paused_ever_longer_and_counted_for_a_while() -> None:
     now = [0.0]
     restarts = Restarts(lambda: now[0])

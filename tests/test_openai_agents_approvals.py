@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from agents import Agent, Runner, RunState, SQLiteSession, function_tool
 
-from adapter_suite import CONTRACTS, Call, World
+from adapter_suite import CONTRACTS, Call, Killed, World
 from openai_agents_runs import (
     QUIET,
     agent_of,
@@ -173,6 +173,25 @@ def test_the_first_call_in_a_process_pauses_for_what_another_left(world: World) 
     question = asked(guard, result)["c8"]
     assert question is not None
     assert world.requests == 2
+
+
+def test_what_a_crash_left_is_looked_at_before_a_person_is(world: World) -> None:
+    world.fates.append("crash_resume")
+    with pytest.raises(Killed):
+        go(agent_of(guard_of(world, approvals=True), asks(C1)))
+    guard = guard_of(world, approvals=True)
+    result = go(agent_of(guard, asks(A1), asks(C1)))
+    assert text_of(result, A1).startswith(OPEN)
+    assert [item.call_id for item in result.interruptions] == ["c1"]
+    assert world.requests == 1
+
+
+def test_an_answer_that_waits_to_be_acted_on_is_no_question(world: World) -> None:
+    guard, _, result = paused(world, A1)
+    question = asked(guard, result)["c8"]
+    assert question is not None
+    assert guard.settle(question, Answer("again"))
+    assert asked(guard, result) == {"c8": None}
 
 
 def test_what_an_operator_answered_elsewhere_is_no_question_any_more(world: World) -> None:

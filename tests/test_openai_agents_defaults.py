@@ -1,7 +1,7 @@
 """The harmful defaults of the SDK, switched on: nothing happens twice, nothing invites a repeat."""
 
 import asyncio
-import time
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -221,27 +221,28 @@ def test_a_run_that_is_cancelled_leaves_what_the_next_one_meets(world: World) ->
 
 def test_an_attempt_lasts_as_long_as_its_thread(world: World) -> None:
     """A cancelled run leaves its thread behind, and the thread still charges."""
-    ends: list[float] = []
+    begun, gate = threading.Event(), threading.Event()
 
     @function_tool
     def charge(customer: str, amount: int) -> dict[str, Any]:
         """Charge a customer, late."""
-        time.sleep(0.3)
-        ends.append(time.monotonic())
+        begun.set()
+        gate.wait(10)
         return world.charge(customer, amount)
 
     async def cancelled() -> Any:
         guard = guard_of(world, [charge])
         run = asyncio.ensure_future(plainly(agent_of(guard, asks(C1))))
-        await asyncio.sleep(0.1)
+        await asyncio.to_thread(begun.wait)
         run.cancel()
         with pytest.raises(asyncio.CancelledError):
             await run
+        asyncio.get_running_loop().call_later(0.2, gate.set)
         return await plainly(agent_of(guard, asks(C1)))
 
     result = asyncio.run(cancelled())
     assert told(result, C1) == ("done", {"id": "ch_1"})
-    assert len(world.effects) == len(ends) == 1
+    assert world.requests == len(world.effects) == 1
 
 
 # Calls beside each other, guardrails, turns without end

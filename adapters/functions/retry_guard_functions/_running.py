@@ -62,7 +62,7 @@ async def obey() -> None:
 
 
 def _ended(function: Callable[..., Any], values: dict[str, Any]) -> tuple[Any, Any]:
-    """Return the result, or what was raised: its frames are then those of the function alone."""
+    """Return the result, or what was raised: a future takes no `StopIteration`."""
     try:
         return function(**values), None
     except BaseException as error:  # noqa: BLE001 - raised again in the task

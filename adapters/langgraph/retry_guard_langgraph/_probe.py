@@ -5,8 +5,9 @@ runs once for each send; what calls it again within one (a retry inside the guar
 first end once more.
 """
 
+import threading
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
@@ -44,6 +45,24 @@ class Ran:
     raised: BaseException | None = None
     paused: bool = False
     kept: Any = UNKNOWN
+    barred: bool = False
+    _door: threading.Lock = field(default_factory=threading.Lock)
+
+    def enter(self) -> bool:
+        """Whether the body may run: only once, and not after it was barred."""
+        with self._door:
+            first = not (self.entered or self.barred)
+            self.entered = self.entered or first
+            return first
+
+    def bar(self) -> bool:
+        """Let the body not run any more; False: it has begun.
+
+        LangChain runs functions in threads, which go on after a run was cancelled.
+        """
+        with self._door:
+            self.barred = not self.entered
+            return self.barred
 
     def failed(self, error: BaseException) -> None:
         """The body raised this."""
@@ -51,6 +70,8 @@ class Ran:
 
     def again(self) -> Any:
         """Return or raise what the body did the first time."""
+        if self.barred:
+            raise UsageError(f"{self.contract.tool}: the run was cancelled, nothing was sent")
         if self.error is not None:
             raise self.error
         if self.value is UNKNOWN:
@@ -63,9 +84,8 @@ def probed(tool: BaseTool, ran: Ran, more: Mapping[str, Any]) -> BaseTool:
 
     def once(body: Body) -> Body:
         def run(*args: Any, **kwargs: Any) -> Any:
-            if ran.entered:
+            if not ran.enter():
                 return ran.again()
-            ran.entered = True
             try:
                 ran.value = body(*args, **{**kwargs, **more})
             except BaseException as error:
@@ -77,9 +97,8 @@ def probed(tool: BaseTool, ran: Ran, more: Mapping[str, Any]) -> BaseTool:
 
     def once_awaited(body: Callable[..., Awaitable[Any]]) -> Body:
         async def run(*args: Any, **kwargs: Any) -> Any:
-            if ran.entered:
+            if not ran.enter():
                 return ran.again()
-            ran.entered = True
             try:
                 ran.value = await body(*args, **{**kwargs, **more})
             except BaseException as error:

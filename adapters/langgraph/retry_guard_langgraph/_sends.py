@@ -62,7 +62,7 @@ class Sends:
             except GraphBubbleUp as pause:
                 self._paused(ran, pause)
             except asyncio.CancelledError as error:
-                if ran.entered or not ran.reached:
+                if not (ran.reached and ran.bar()):
                     raise
                 ran.raised = error  # nothing ran: it is raised again once that is recorded
             except Exception as error:  # noqa: BLE001 - every exception is a fact to be judged

@@ -16,6 +16,7 @@ from retry_guard_mcp_proxy._exchange import Asker, Ends, Exchange
 from retry_guard_mcp_proxy._judging import judge
 from retry_guard_mcp_proxy._late import Deliveries, LateLedger
 from retry_guard_mcp_proxy._messages import (
+    INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
     Message,
@@ -33,6 +34,7 @@ from retry_guard_mcp_proxy._upstream import Upstream
 
 _log = logging.getLogger("retry_guard")
 
+_FAILED = "the proxy failed at this call: it is not known whether it took effect"
 SAVING = 10.0
 """Seconds in which calls that are stopped have to be recorded as such."""
 
@@ -139,6 +141,9 @@ class GuardDesk:
         except GuardError as error:
             _log.warning("%s: %s", exchange.tool, error)
             return refused(error)
+        except Exception:  # noqa: BLE001 - whatever it is, somebody waits for an answer
+            _log.exception("the proxy failed at a call of %s", exchange.tool)
+            return {"error": {"code": INTERNAL_ERROR, "message": _FAILED}}
         structured = self._tools.has_output_schema(exchange.tool)
         return answer_of(outcome, exchange.last, structured=structured)
 

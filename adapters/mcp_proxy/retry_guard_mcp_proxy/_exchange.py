@@ -9,9 +9,11 @@ from retry_guard_mcp_proxy._answers import complete
 from retry_guard_mcp_proxy._client import Client
 from retry_guard_mcp_proxy._judging import Answer, NotGivenError
 from retry_guard_mcp_proxy._messages import (
+    INTERNAL_ERROR,
     Message,
     Name,
     encoded,
+    failure,
     meta_of,
     object_in,
     params_of,
@@ -88,7 +90,11 @@ class Exchange:
             return False
         if is_stateless(asker.request):
             answer = complete(answer)
-        line = encoded({"jsonrpc": "2.0", "id": asker.request["id"], **answer})
+        given = asker.request["id"]
+        try:
+            line = encoded({"jsonrpc": "2.0", "id": given, **answer})
+        except RecursionError:
+            line = encoded(failure(given, INTERNAL_ERROR, "the answer is nested too deep"))
         return await self._ends.client.tell(line) and not asker.cancelled
 
     async def send(self, arguments: dict[str, Any], extra: dict[str, str]) -> Answer:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import subprocess
+import traceback
 from collections.abc import AsyncIterable, Awaitable, Callable
 
 from retry_guard_mcp_proxy._child import Patience, end
@@ -54,7 +55,10 @@ class Life:
         async for line in said:
             found = heard(line)
             if found is not None:
-                await hand_on(self, found)
+                try:
+                    await hand_on(self, found)
+                except Exception:  # noqa: BLE001 - the pipe outlives whatever a message does to us
+                    note(f"a message was not passed on:\n{traceback.format_exc()}")
             elif not line.isspace():
                 text = line[:_SHOWN].decode("utf-8", "backslashreplace")
                 note(f"the server wrote what is no message: {text!r}")

@@ -34,7 +34,7 @@ class Lives:
         self.current: Life | None = None
         self._command, self._hooks, self._restarts = command, hooks, Restarts()
         self._count, self._closing = 0, False
-        self._starting: asyncio.Task[Life] | None = None
+        self._starting: asyncio.Task[None] | None = None
         self._burying, self._running = asyncio.Lock(), set[Life]()
 
     async def take_over(self, process: subprocess.Popen[bytes]) -> None:
@@ -61,16 +61,19 @@ class Lives:
             await self._hooks.lost(life, how, was_current)
 
     async def get(self) -> Life:
-        """Return the life that there is, or begin the next one. Raises `DownError`."""
-        if self.current is not None and not self.current.over:
-            return self.current
-        if self._closing:
-            raise DownError("the proxy is closing")
-        if self._starting is None:
-            self._starting = asyncio.create_task(self._next())
-        return await asyncio.shield(self._starting)
+        """Return the life that there is, or begin the next one. Raises `DownError`.
 
-    async def _next(self) -> Life:
+        It is not over when this returns, so whatever is noted at once is told when it ends.
+        """
+        while self.current is None or self.current.over:
+            if self._closing:
+                raise DownError("the proxy is closing")
+            if self._starting is None:
+                self._starting = asyncio.create_task(self._next())
+            await asyncio.shield(self._starting)
+        return self.current
+
+    async def _next(self) -> None:
         try:
             async with self._burying:
                 pass  # whoever waited for the last life is told first
@@ -81,7 +84,7 @@ class Lives:
                 except ServerError as error:
                     self._restarts.how = str(error)
                 else:
-                    return self.current
+                    return
         finally:
             self._starting = None
 

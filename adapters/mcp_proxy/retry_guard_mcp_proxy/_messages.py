@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any, NoReturn, TypeGuard
 
 PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32602, -32603
@@ -81,8 +82,23 @@ def meta_of(holder: Mapping[str, Any]) -> Message:
 
 
 def encoded(message: Mapping[str, Any] | list[Message]) -> bytes:
-    """Return a message as one line. Raises ValueError for what JSON cannot say."""
-    return json.dumps(message, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+    """Return a message as one line; a number that is too large for a float is null in it.
+
+    Raises `RecursionError` for what is nested too deep.
+    """
+    try:
+        text = json.dumps(message, separators=(",", ":"), allow_nan=False)
+    except ValueError:
+        text = json.dumps(_finite(message), separators=(",", ":"))
+    return text.encode() + b"\n"
+
+
+def _finite(value: Any) -> Any:
+    if is_object(value):
+        return {name: _finite(each) for name, each in value.items()}
+    if is_list(value):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def request(given: str, method: str, params: Mapping[str, Any]) -> Message:

@@ -50,7 +50,8 @@ class Running:
         """Return progress of a call as its client knows it; None: nobody asks for it."""
         params = params_of(message)
         for call in self.calls:
-            if params.get("progressToken") in call.sends and call.asker is not None:
-                asked = meta_of(params_of(call.asker.request)).get("progressToken")
+            asker = call.asker if params.get("progressToken") in call.sends else None
+            if asker is not None and not asker.cancelled:
+                asked = meta_of(params_of(asker.request)).get("progressToken")
                 return {**message, "params": {**params, "progressToken": asked}}
         return None

@@ -24,8 +24,9 @@ class Answers:
         """Whether this answer is the first to its call; so are those to calls that are not here."""
         if call_id not in self._open:
             return True
-        self._open[call_id] -= 1
-        return self._open[call_id] >= 0
+        first = self._open[call_id] > 0
+        self._open[call_id] -= first
+        return first
 
 
 def messages_once(

@@ -148,7 +148,6 @@ class Issuing(Driver):
     def judged(self, record: Record, result: Any) -> Attempt:  # noqa: ARG002 - as for every send
         """What came of a preview: its result, or, as it changes nothing, nothing."""
         outcome = asked(self.call.contract, self.site, result)
-        self.sent = False
         if outcome is None:
             outcome = NotExecuted(result) if isinstance(result, BaseException) else Done(result)
         if not isinstance(outcome, Done):

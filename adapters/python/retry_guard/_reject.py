@@ -54,8 +54,6 @@ async def reject(call: Call, site: Site, hands: Hands) -> bool:
         return False
     if end.kind == "unresolved" and end.note == "abandoned":
         return not asking.record.sends
-    if end.kind == "done":
-        return False
     after = asking.record if end.kind == "unresolved" else asking.after
     done: bool = await hands.ledger(_given_up, call, after, site)
     if hands.cancelled is not None:
@@ -66,7 +64,7 @@ async def reject(call: Call, site: Site, hands: Hands) -> bool:
 def _given_up(call: Call, after: Record | None, site: Site) -> bool:
     """Record it; False: another call began it meanwhile."""
     now = site.clock.now()
-    draft = changed(call.stamped(call.draft, now, site), key=None)
+    draft = call.stamped(call.draft, now, site)
     record = site.ledger.claim(draft, after, now)
     if record.state != "open" or record.owner != draft.owner:
         return False

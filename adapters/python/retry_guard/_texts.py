@@ -77,7 +77,7 @@ _REFUSALS = {
     "which gives one",
     "other_token": "this token was given for other values in: {fields}; nothing was sent. Call "
     "{ask} with the values that are meant",
-    "old_token": "this token was given before `{tool}` was last done or given up; nothing was "
+    "old_token": "this token was given before `{tool}` was last sent or given up; nothing was "
     "sent. What the user wants now begins with {ask}",
 }
 """What is wrong with a token."""

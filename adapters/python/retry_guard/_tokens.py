@@ -58,8 +58,14 @@ def latest_write(call: Call, site: Site) -> Record | None:
 
 
 def since(write: Record | None) -> str:
-    """Return the turn of a preview: after which write it is. A write begins another one."""
-    return "before any write" if write is None else f"after {about(write).id}"
+    """Return the turn of a preview: what was written before. A write begins one, and its end."""
+    if write is None:
+        return "before any write"
+    return _during(write) if write.state == "open" else f"after {about(write).id}"
+
+
+def _during(write: Record) -> str:
+    return f"during {about(write).id}"
 
 
 def is_expired(preview: Record, rule: Confirm, now: Now) -> bool:
@@ -116,9 +122,20 @@ def admit(call: Call, rule: Confirm, site: Site) -> None:
     preview, write = preview_of(call, mark, site), latest_write(call, site)
     if preview is None and rule.outside == "refused":
         raise _refused("unknown_token", call, rule)
-    ended = write is not None and write.state in ("done", "abandoned")
-    if preview is not None and ended and preview.turn != since(write):
+    if preview is not None and not _counts(preview, mark, write, rule):
         raise _refused("old_token", call, rule)
+
+
+def _counts(preview: Record, mark: str, write: Record | None, rule: Confirm) -> bool:
+    """Return whether nothing was done or given up since a preview. `mark`: of its token.
+
+    A write that did not run takes nothing from the token that it carried, nor from one that was
+    given while it was open.
+    """
+    if write is None or write.state == "open" or preview.turn == since(write):
+        return True
+    spared = mark_of(write, rule) == mark or preview.turn == _during(write)
+    return write.state == "not_executed" and spared
 
 
 def with_recorded_token(call: Call, record: Record, rule: Confirm, site: Site) -> Call:
