@@ -5,7 +5,7 @@ import sys
 from typing import Any
 
 TOOLS = [{"name": name, "inputSchema": {"type": "object"}} for name in ("read", "write")]
-HELLO = {
+HELLO: dict[str, Any] = {
     "protocolVersion": "2025-11-25",
     "capabilities": {"tools": {}},
     "serverInfo": {"name": "nothing", "version": "1"},

@@ -30,9 +30,12 @@ from langgraph_agents import Kind, asks, graph_of
 from retry_guard import Policy
 from retry_guard_langgraph import GuardMiddleware
 from retry_guard_ledgers import SQLiteLedger
+from retry_guard_ledgers._clock import Clocks, machine_clocks
 
 CONFIG: Any = {"configurable": {"thread_id": "1"}}
-POLICY = Policy(lease=0.1, poll=0.01, backoff=0.01)
+POLICY = Policy(poll=0.01, backoff=0.01)
+LATER = 60.0
+"""Seconds between a kill and what goes on from it: the lease of the killed process has ended."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,11 +103,18 @@ def tools_of(step: Step) -> list[Any]:
     return [charge, list_charges]
 
 
+def clocks(step: Step) -> Clocks:
+    """The machine's clocks; for what goes on they show a later time."""
+    real = machine_clocks()
+    ahead = LATER if step.does == "resume" else 0.0
+    return Clocks(lambda: real.steady() + ahead, lambda: real.wall() + ahead, real.boot)
+
+
 def graph(step: Step, checkpointer: Any, *, spoken: bool) -> Any:
     """An agent whose model is asked anew where nothing was saved: then its call has another id."""
     tools = tools_of(step)
     guard = GuardMiddleware(
-        SQLiteLedger(Path(step.folder) / "guard.db"),
+        SQLiteLedger(Path(step.folder) / "guard.db", clocks=clocks(step)),
         [CONTRACTS[step.contract]],
         tools=tools,
         scope="acme",

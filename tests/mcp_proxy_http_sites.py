@@ -31,10 +31,13 @@ class UrlSite(Site):
 
     url = ""
 
-    def proxy(self, *options: str, server: Sequence[str] | None = None) -> Proxy:
+    def command(self, *options: str) -> tuple[str, ...]:
         given = ("--contracts", str(self.folder / "contracts.yaml"), "--ledger", self.ledger)
-        where = server or ("--url", self.url)
-        return Proxy((*COMMAND, *given, "--scope", "acme", *options, *where))
+        return (*COMMAND, *given, "--scope", "acme", *options, "--url", self.url)
+
+    def proxy(self, *options: str, server: Sequence[str] | None = None) -> Proxy:
+        assert server is None
+        return Proxy(self.command(*options))
 
 
 class ServedSite(UrlSite):
@@ -99,9 +102,10 @@ class ServedSite(UrlSite):
 
 
 class Got(NamedTuple):
-    """A request: its method, its headers with small letters, and the message in it."""
+    """A request: its method and path, its headers with small letters, and the message in it."""
 
     http: str
+    path: str
     head: dict[str, str]
     message: Json
 
@@ -120,7 +124,7 @@ class RawServer:
 
     def __init__(self, script: Script) -> None:
         self.script, self.got = script, list[Got]()
-        self.over, self.lost = threading.Event(), threading.Event()
+        self.over, self.lost, self.asked = (threading.Event() for _ in range(3))
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}/mcp"
         threading.Thread(target=self._accept, daemon=True).start()
@@ -152,6 +156,7 @@ class RawServer:
         got = _read(connection)
         if got is not None:
             self.got.append(got)
+            self.asked.set()
             for step in self.script(got):
                 if isinstance(step, bytes):
                     connection.sendall(step)
@@ -160,6 +165,10 @@ class RawServer:
                 else:
                     linger = struct.pack("ii", 1, 0)
                     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+
+    def heard(self) -> bool:
+        """Whether a request comes soon."""
+        return self.asked.wait(LONG)
 
     def left(self) -> bool:
         """Whether a client closes a connection soon, before it had its answer."""
@@ -172,11 +181,11 @@ class RawServer:
 
 def _read(connection: socket.socket) -> Got | None:
     file = connection.makefile("rb")
-    http = file.readline().decode().partition(" ")[0]
+    http, path = (*file.readline().decode().split(" "), "", "")[:2]
     lines = iter(lambda: file.readline().strip().decode(), "")
     head = {name.lower(): value.strip() for name, _, value in (one.partition(":") for one in lines)}
     body = file.read(int(head.get("content-length", "0")))
-    return Got(http, head, json.loads(body) if body else {}) if http else None
+    return Got(http, path, head, json.loads(body) if body else {}) if http else None
 
 
 def response(body: bytes, *head: str, status: str = "200 OK") -> bytes:

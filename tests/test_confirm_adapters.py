@@ -24,6 +24,7 @@ from retry_guard import (
     UnresolvedError,
     UsageError,
 )
+from retry_guard_contracts import token_of
 from retry_guard_functions import Toolbox
 from retry_guard_httpx import guarded
 from retry_guard_langgraph import GuardMiddleware
@@ -207,6 +208,27 @@ def test_a_token_that_no_request_has_is_refused_by_the_transport() -> None:
     guard = Guard(MemoryLedger(), [stated], classify=classify)
     with pytest.raises(UsageError, match="no request has 'confirm_token': write one of"):
         guarded(httpx.HTTPTransport(), guard)
+
+
+SHOWN = {"preview": "…", "confirm_token": "tok"}
+BLOCK = {"type": "text", "text": json.dumps(SHOWN)}
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        SHOWN,
+        json.dumps(SHOWN),
+        {"content": [BLOCK]},
+        {"content": [{"type": "text", "text": "shown"}], "structuredContent": SHOWN},
+        httpx.Response(200, json=SHOWN),
+    ],
+    ids=["data", "text", "mcp-text", "mcp-structured", "http"],
+)
+def test_a_token_is_found_in_whatever_a_result_comes_in(result: object) -> None:
+    rule = contract(one=True).confirm
+    assert rule is not None
+    assert token_of(rule, result) == "tok"
 
 
 def test_a_ledger_that_cannot_say_what_is_known_is_refused(tmp_path: Path) -> None:

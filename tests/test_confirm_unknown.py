@@ -12,11 +12,13 @@ from confirm_school import (
     READABLE,
     ROOM,
     Offices,
+    TokenRefusedError,
     every_office,
 )
 from guards import LABS, Args, Extra, Flaky, Operator, gives
-from retry_guard import Answer, Done, LedgerError, NotExecuted, Unresolved
+from retry_guard import Answer, Done, LedgerError, NotExecuted, Unknown, Unresolved
 from retry_guard_ledgers import about
+from retry_guard_outcomes import classify
 
 
 @every_office
@@ -33,6 +35,13 @@ def test_a_lost_answer_is_settled_by_the_key_with_the_token_that_went_out(
     assert "key" not in town.school.previews[0]
 
 
+def read_and_refused(result: object) -> Done | NotExecuted | Unknown:
+    """A transport that tells that the server read a request before it refused it: a 422."""
+    if isinstance(result, TokenRefusedError):
+        return NotExecuted(result, rejected=True)
+    return classify(result)
+
+
 @every_office
 @pytest.mark.parametrize("errors", ["stored", "not_stored"])
 def test_a_token_that_is_too_old_for_a_re_issue_proves_nothing_of_the_send_before(
@@ -42,7 +51,7 @@ def test_a_token_that_is_too_old_for_a_re_issue_proves_nothing_of_the_send_befor
     town = make(tmp_path)
     town.school.token_first = True
     stated = town.contract(key={**KEY, "errors": errors})
-    office = town.office(stated)
+    office = town.office(stated, classify=read_and_refused)
     token = office.token()
     town.school.fates = ["lost_ack"]
     town.clock.sleep(LIFETIME - 1.2)

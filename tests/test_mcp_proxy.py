@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from retry_guard_mcp_proxy._desk import GuardDesk, Parts
 from retry_guard_mcp_proxy._errors import ClosedError
 from retry_guard_mcp_proxy._messages import Message
 from retry_guard_mcp_proxy._session import Session
+from retry_guard_mcp_proxy._upstream import NO_HEADERS
 
 
 class Listening:
@@ -47,8 +48,10 @@ class WorldServer:
     async def close(self, patience: object) -> None:
         pass
 
-    async def request(self, given: str, method: str, params: Message) -> Message:
-        assert method == "tools/call"
+    async def request(
+        self, given: str, method: str, params: Message, headers: Mapping[str, str] = NO_HEADERS
+    ) -> Message:
+        assert (method, headers) == ("tools/call", {})
         tools: dict[str, Callable[..., Any]] = {
             "charge": self.world.charge,
             "list_charges": self.world.list_charges,

@@ -4,9 +4,10 @@ import json
 import time
 from collections.abc import Generator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import pytest
+from mcp import Client, StdioServerParameters
 
 from mcp_proxy_client import INITIALIZE, META, Given, Json, Proxy, texts, tools, turn
 from mcp_proxy_http_sites import ServedSite
@@ -58,7 +59,7 @@ class Way(NamedTuple):
     site: ServedSite
 
 
-@pytest.fixture(params=WAYS.values(), ids=WAYS)
+@pytest.fixture(params=[*WAYS.values()], ids=[*WAYS])
 def way(request: pytest.FixtureRequest, served: dict[str, ServedSite]) -> Generator[Way]:
     stateless, word = request.param
     site = served[word].clean()
@@ -152,6 +153,28 @@ def test_each_message_has_the_headers_of_its_generation(way: Way) -> None:
     assert head["mcp-param-customer"] == "=?base64?YzEgw6k=?="
 
 
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_the_client_of_the_sdk_speaks_its_generation_through_the_proxy(
+    streams: ServedSite, mode: Literal["auto", "legacy"]
+) -> None:
+    command, *arguments = streams.command()
+    beats: list[float] = []
+
+    async def beat(progress: float, total: float | None, message: str | None) -> None:
+        assert (total, message) == (2, "begun")
+        beats.append(progress)
+
+    server = StdioServerParameters(command=command, args=arguments)
+    async with Client(server, mode=mode) as client:
+        listed = await client.list_tools()
+        assert "key" not in {tool.name: tool for tool in listed.tools}["charge"].input_schema
+        for _ in range(2):
+            result = await client.call_tool("charge", CHARGE, progress_callback=beat)
+            assert not result.is_error
+    assert (len(streams.effects), beats) == (1, [1])
+    assert (streams.heads[-1]["http"] == "DELETE") == (mode == "legacy")
+
+
 def test_progress_comes_with_the_token_of_the_client(streams: ServedSite) -> None:
     for stateless in (False, True):
         with streams.proxy() as proxy:
@@ -209,8 +232,8 @@ def test_without_sessions_the_server_asks_by_its_result(streams: ServedSite) -> 
         caller = Caller(proxy, stateless=True)
         asked = caller.called("ask", {})
         assert asked["resultType"] == "input_required"
-        more = {"inputResponses": {"name": {"action": "accept", "content": {"name": "Ada"}}}}
-        given = proxy.call("ask", {}, _meta=META, **more)
+        responses = {"name": {"action": "accept", "content": {"name": "Ada"}}}
+        given = proxy.call("ask", {}, _meta=META, inputResponses=responses)
         assert "Ada" in texts(proxy.result(given))
 
 

@@ -1,4 +1,4 @@
-"""What a server over HTTP may do to a call, and what the guard makes of it: scripted, byte by byte."""
+"""What a server over HTTP may do to a call, byte by byte, and what the guard makes of it."""
 
 import json
 import time
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_proxy_client import META, Proxy, texts, turn
+from mcp_proxy_client import META, Given, Json, Proxy, texts, turn
 from mcp_proxy_http_sites import (
     STREAM,
     Got,
@@ -92,7 +92,7 @@ def test_an_answer_that_is_lost_leaves_the_outcome_unknown_and_nothing_is_sent_a
         assert "not known whether `post` took effect" in texts(unknown)
         assert proxy.called("post", POST, _meta=turn("later"))["isError"]
         assert len(server.said("tools/call")) == 1
-        assert {one.http for one in server.got} <= {"POST", "GET"}
+        assert {one.path for one in server.got} == {"/mcp"}
         free = proxy.answer(proxy.call("free", {}))
         assert free["error"]["code"] in (-32000, -32603)
         assert "/mcp" not in free["error"]["message"]
@@ -193,8 +193,11 @@ def test_a_call_that_was_refused_for_want_of_a_session_goes_into_the_next_one(
 
 
 def test_a_session_that_cannot_be_opened_again_costs_nothing(site: UrlSite) -> None:
+    methods: list[str] = []
+
     def script(got: Got) -> Sequence[Step]:
-        if got.method == "initialize" and server.said("tools/call"):
+        methods.append(got.method)
+        if got.method == "initialize" and "tools/call" in methods:
             return (response(b"", status="503 Service Unavailable"),)
         return usual(got) or (response(b"", status="404 Not Found"),)
 
@@ -267,7 +270,8 @@ def test_a_cancelled_request_without_a_guard_is_cancelled_as_its_generation_does
         stateless = "_meta" in got.message["params"]
         if not stateless:
             return (0.5, said(done(got)))
-        return (STREAM, *[b": beat\n\n", 0.05] * 200)
+        beats: list[Step] = [b": beat\n\n", 0.05]
+        return (STREAM, *beats * 200)
 
     with between(site, script) as (proxy, server):
         asked = proxy.call("free", {})
@@ -285,7 +289,7 @@ def test_a_cancelled_request_without_a_guard_is_cancelled_as_its_generation_does
 
 
 def test_what_a_server_asked_in_a_lost_session_is_not_answered_in_the_next(site: UrlSite) -> None:
-    asking = {"jsonrpc": "2.0", "id": 0, "method": "elicitation/create", "params": {}}
+    asking: Json = {"jsonrpc": "2.0", "id": 0, "method": "elicitation/create", "params": {}}
     forgets = Forgetful(response(b"", status="404 Not Found"))
 
     def script(got: Got) -> Sequence[Step]:
@@ -295,7 +299,7 @@ def test_what_a_server_asked_in_a_lost_session_is_not_answered_in_the_next(site:
         return steps
 
     with between(site, script) as (proxy, server):
-        asked = []
+        asked: list[Given] = []
         for text in ("1", "2"):
             proxy.called("free", {"text": text})
             asked.append(proxy.take(lambda m: m.get("method") == "elicitation/create")["id"])
@@ -336,18 +340,37 @@ def test_a_stream_of_the_server_that_ends_is_opened_again(site: UrlSite) -> None
         if got.http != "GET":
             return usual(got) or ()
         opened_so_often += 1
+        if opened_so_often == 2:
+            return (response(b"", status="409 Conflict"),)
         return (STREAM, event(BEAT, str(opened_so_often)))
 
     with between(site, script) as (proxy, server):
         for _ in range(2):
             assert proxy.take(lambda m: m.get("method") == BEAT["method"]) == BEAT
         gets = [one for one in server.got if one.http == "GET"]
-        assert [one.head.get("last-event-id") for one in gets[:2]] == [None, "1"]
+        assert [one.head.get("last-event-id") for one in gets[:3]] == [None, "1", "1"]
 
 
 def test_the_next_request_after_a_broken_notification_is_sent(site: UrlSite) -> None:
-    script: Script = lambda got: () if got.method.endswith("list_changed") else usual(got) or ()
+    def script(got: Got) -> Sequence[Step]:
+        return () if got.method.endswith("list_changed") else usual(got) or ()
+
     with between(site, script) as (proxy, _):
         proxy.tell("notifications/roots/list_changed")
         assert proxy.result(proxy.ask("ping")) == {}
         assert proxy.said("a message was not sent")
+
+
+def test_a_key_travels_as_a_header_and_is_the_same_in_each_send(tmp_path: Path) -> None:
+    contract = "{tool: post, key: {param: 'header:Idempotency-Key', retention: 60}}"
+    site = UrlSite(tmp_path, f"contracts: [{contract}]")
+    faults = [LOST["reset"]]
+    script = calls(lambda got: faults.pop()(got) if faults else (said(done(got)),))
+    with between(site, script) as (proxy, server):
+        assert texts(proxy.called("post", POST)) == "done"
+        sent = server.said("tools/call")
+        keys = {one.head["idempotency-key"] for one in sent}
+        assert (len(sent), len(keys)) == (2, 1)
+        assert all(one.message["params"] == {"name": "post", "arguments": POST} for one in sent)
+        proxy.called("free", POST)
+        assert "idempotency-key" not in server.said("tools/call")[-1].head

@@ -1,5 +1,6 @@
 """A server that dies is started again; what was under way ends as the guard decides."""
 
+import asyncio
 import json
 import sys
 from collections.abc import Generator
@@ -9,7 +10,10 @@ from typing import Any
 import pytest
 
 from mcp_proxy_client import INITIALIZE, META, Proxy, Site, texts, turn, wait_for
+from retry_guard_mcp_proxy._child import Patience, start
 from retry_guard_mcp_proxy._errors import DownError
+from retry_guard_mcp_proxy._life import Life
+from retry_guard_mcp_proxy._lives import Hooks, Lives
 from retry_guard_mcp_proxy._restarts import LIMIT, WINDOW, Restarts
 
 POST = {"text": "hello"}
@@ -208,6 +212,31 @@ def test_a_server_that_ends_as_soon_as_its_session_is_open_leaves_nobody_waiting
         for _ in range(LIMIT + 2):
             refused = proxy.answer(proxy.ask("silence"))["error"]
             assert refused["code"] == -32000
+
+
+async def test_nobody_is_given_a_life_that_is_over() -> None:
+    """The second of three ends while it is told what the first one knew."""
+    told: list[int] = []
+
+    async def reopen(life: Life) -> None:
+        told.append(life.number)
+        if life.number == 1:
+            await end(life)
+
+    async def end(life: Life) -> None:
+        life._process.kill()
+        while not life.buried:  # noqa: ASYNC110 - it has no event of its own
+            await asyncio.sleep(0.01)
+
+    async def nothing(*_: object) -> None:
+        pass
+
+    lives = Lives(("cat",), Hooks(said=nothing, lost=nothing, reopen=reopen))
+    await lives.take_over(start(("cat",)))
+    await end(await lives.get())
+    life = await lives.get()
+    assert (life.number, life.over, told) == (2, False, [1, 2])
+    await lives.close(Patience())
 
 
 def test_starts_are_paused_ever_longer_and_counted_for_a_while() -> None:

@@ -108,15 +108,15 @@ class Exchange:
 
     async def _made(self, arguments: dict[str, Any], extra: dict[str, str]) -> Answer:
         given, params = self._ends.upstream.new_id(), params_of(self._request)
-        beside = {name.partition(":")[2]: value for name, value in extra.items()}
-        meta = {**meta_of(params), **beside}
+        meta = {**meta_of(params), **_named(extra, "meta:")}
         if "progressToken" in meta:
             meta["progressToken"] = given
         whole = {**params, "arguments": arguments, **({"_meta": meta} if meta else {})}
         self.sent = True
         self.sends.add(given)
         try:
-            response = await self._ends.upstream.request(given, "tools/call", whole)
+            headers = _named(extra, "header:")
+            response = await self._ends.upstream.request(given, "tools/call", whole, headers)
         finally:
             self.sends.discard(given)
         return Answer(without_ours(response) or response)
@@ -133,3 +133,8 @@ class Exchange:
             raise NotGivenError("the input that it needs was not given in time") from None
         finally:
             self._next = None
+
+
+def _named(extra: dict[str, str], kind: str) -> dict[str, str]:
+    """What travels in that way, by its name there."""
+    return {name.removeprefix(kind): extra[name] for name in extra if name.startswith(kind)}

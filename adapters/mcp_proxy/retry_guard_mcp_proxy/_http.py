@@ -2,7 +2,7 @@
 
 import asyncio
 import traceback
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
@@ -14,6 +14,7 @@ from retry_guard_mcp_proxy._child import Patience
 from retry_guard_mcp_proxy._client import LISTEN
 from retry_guard_mcp_proxy._errors import DownError, ServerError
 from retry_guard_mcp_proxy._hearing import Heard
+from retry_guard_mcp_proxy._http_passing import Passing
 from retry_guard_mcp_proxy._http_sender import Sender
 from retry_guard_mcp_proxy._http_session import Link
 from retry_guard_mcp_proxy._http_wire import SILENCE, Wire
@@ -27,18 +28,16 @@ from retry_guard_mcp_proxy._messages import (
     is_object,
     is_request,
     is_response,
-    name_of,
-    params_of,
     request as request_of,
 )
 from retry_guard_mcp_proxy._notes import note
-from retry_guard_mcp_proxy._session import Session, is_stateless
-from retry_guard_mcp_proxy._upstream import Ears
+from retry_guard_mcp_proxy._session import Session
+from retry_guard_mcp_proxy._upstream import NO_HEADERS, Ears
 from retry_guard_mcp_proxy._waiting import Waiting
 
 _NO_METHOD = -32601
-_ENDING, _POLL = 2.0, 0.05
-"""Seconds to end the session; between two looks at how long to wait for what is under way."""
+_ENDING = 2.0
+"""Seconds to end the session."""
 _PAUSE, _LONGEST = 1.0, 30.0
 """Seconds before a stream of changes that broke off is asked for again; they double."""
 
@@ -58,8 +57,7 @@ class HttpUpstream:
         self._ears, self._wire = ears, Wire(url, headers, silence)
         self._link = Link(self._wire, session, self._said)
         self._sender = Sender(self._wire, self._link, session)
-        self._ids, self._asked = Waiting(), Asked()
-        self._passing: dict[asyncio.Task[None], Message] = {}
+        self._ids, self._asked, self._passing = Waiting(), Asked(), Passing()
 
     def new_id(self) -> str:
         """Return an id that nobody else has."""
@@ -69,7 +67,9 @@ class HttpUpstream:
         """Whether it is such an id."""
         return self._ids.is_own(token)
 
-    async def request(self, given: str, method: str, params: Message) -> Message:
+    async def request(
+        self, given: str, method: str, params: Message, headers: Mapping[str, str] = NO_HEADERS
+    ) -> Message:
         """Make a request of the proxy's own, once; see `Upstream.request`.
 
         What httpx2 raises is raised as it is: `judge` knows what it proves.
@@ -79,7 +79,7 @@ class HttpUpstream:
             line = encoded(message)
         except (ValueError, RecursionError) as error:
             raise DownError(f"nothing was sent: {error}") from None
-        answer = (await self._sender.ask(line, message)).heard.message
+        answer = (await self._sender.ask(line, message, headers)).heard.message
         return answer if is_object(answer) else {}
 
     async def _said(self, number: int, found: Heard) -> None:
@@ -99,30 +99,13 @@ class HttpUpstream:
             await self._refuse(line, message)
         elif is_request(message):
             self._ears.asked(line, message)
-            self._begin(self._passed(line, message), message)
+            self._passing.begin(self._passed(line, message), message)
         elif is_response(message):
             answer = self._asked.answers(line, message, self._link.number)
             if answer is not None:
-                self._begin(self._sender.tell(answer, message), message)
-        elif message.get("method") != CANCELLED or not self._stopped(message):
-            self._begin(self._sender.tell(line, message), message)
-
-    def _begin(self, work: Coroutine[Any, Any, None], message: Message) -> None:
-        task = asyncio.create_task(work)
-        self._passing[task] = message
-        task.add_done_callback(lambda done: self._passing.pop(done, None))
-
-    def _stopped(self, cancelled: Message) -> bool:
-        """Close the response to a request, which cancels it where there are no sessions."""
-        name = name_of(params_of(cancelled).get("requestId"))
-        found = [
-            task
-            for task, one in self._passing.items()
-            if is_request(one) and name_of(one["id"]) == name and is_stateless(one)
-        ]
-        for task in found:
-            task.cancel()
-        return bool(found)
+                self._passing.begin(self._sender.tell(answer, message), message)
+        elif message.get("method") != CANCELLED or not self._passing.stop(message):
+            self._passing.begin(self._sender.tell(line, message), message)
 
     async def _refuse(self, line: bytes, messages: list[Any]) -> None:
         requests = [one["id"] for one in messages if is_object(one) and is_request(one)]
@@ -153,29 +136,19 @@ class HttpUpstream:
 
     async def close(self, patience: Patience) -> None:
         """Let the client's requests end, in time; end the session, make no further request."""
-        began = asyncio.get_running_loop().time()
-        while self._waited_for() and asyncio.get_running_loop().time() < began + patience.ends:
-            await asyncio.wait(self._waited_for(), timeout=_POLL)
+        await self._passing.settled(patience)
         self._sender.closed = True
-        passing = tuple(self._passing)
-        for task in passing:
-            task.cancel()
-        await asyncio.gather(*passing, return_exceptions=True)
+        await self._passing.close()
         with suppress(httpx2.HTTPError, TimeoutError):
             async with asyncio.timeout(_ENDING):
                 await self._link.close()
         await self._wire.close()
 
-    def _waited_for(self) -> set[asyncio.Task[None]]:
-        return {task for task, one in self._passing.items() if one.get("method") != LISTEN}
-
 
 def _failure(given: object, error: Exception) -> Message:
     """The answer to a request that failed."""
     if isinstance(error, httpx2.HTTPStatusError):
-        code = (
-            _NO_METHOD if error.response.status_code == HTTPStatus.NOT_FOUND else INTERNAL_ERROR
-        )
+        code = _NO_METHOD if error.response.status_code == HTTPStatus.NOT_FOUND else INTERNAL_ERROR
         return failure(given, code, str(error))
     if isinstance(error, httpx2.HTTPError | ServerError):
         return failure(given, CLOSED, f"Connection closed: {str(error) or type(error).__name__}")

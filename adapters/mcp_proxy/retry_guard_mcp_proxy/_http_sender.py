@@ -20,6 +20,7 @@ from retry_guard_mcp_proxy._messages import (
 )
 from retry_guard_mcp_proxy._notes import note
 from retry_guard_mcp_proxy._session import PROTOCOL, Session, is_stateless
+from retry_guard_mcp_proxy._upstream import NO_HEADERS
 
 INITIALIZE, INITIALIZED, LIST = "initialize", "notifications/initialized", "tools/list"
 CALL = "tools/call"
@@ -39,19 +40,21 @@ class Sender:
         self._wire, self._link, self._session = wire, link, session
         self._headers, self._order = Headers(), asyncio.Lock()
 
-    async def ask(self, line: bytes, message: Message) -> Reply:
-        """Make a request; return the answer.
+    async def ask(
+        self, line: bytes, message: Message, more: Mapping[str, str] = NO_HEADERS
+    ) -> Reply:
+        """Make a request; return the answer. `more`: headers of this one.
 
         It is sent once, but for one that the server refused unread, since it did not know the
         session: that waits for the next session. Raises `DownError` if nothing was sent,
         `ClosedError`, and what httpx2 raises.
         """
         try:
-            return await self._ask(line, message)
+            return await self._ask(line, message, more)
         except LostError:
-            return await self._ask(line, message)
+            return await self._ask(line, message, more)
 
-    async def _ask(self, line: bytes, message: Message) -> Reply:
+    async def _ask(self, line: bytes, message: Message, more: Mapping[str, str]) -> Reply:
         async with self._order:
             pass
         if self.closed:
@@ -63,10 +66,11 @@ class Sender:
         elif message["method"] == CALL and not self._headers.listed:
             await self._learn(message)
         number = self._link.number
+        headers = self._link.headers if in_session else self._headers.of(message)
         asking = Asking(
             line=line,
             given=message["id"],
-            headers=self._link.headers if in_session else self._headers.of(message),
+            headers={**more, **headers},
             hear=self._link.hear(),
             resumes=not stateless,
         )

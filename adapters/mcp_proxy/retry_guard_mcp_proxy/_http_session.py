@@ -124,8 +124,8 @@ class Link:
                         pause = _PAUSE
                         await hear(found)
             except httpx2.HTTPStatusError as error:
-                if self.lost(number, error) or not error.response.is_server_error:
-                    return  # it offers no such stream, or the next request opens the session again
+                if self.lost(number, error) or not _may_change(error.response):
+                    return  # the next request opens the session again; or there is no such stream
             except httpx2.HTTPError:
                 pass
             await asyncio.sleep(max(pause, tail.pause or 0))
@@ -136,3 +136,11 @@ class Link:
         self.quiet()
         if self._id is not None and not self._lost:
             await self._wire.end(self.headers)
+
+
+def _may_change(response: httpx2.Response) -> bool:
+    """Whether a refusal may be for now only: a server may still hold the stream that broke off."""
+    return response.is_server_error or response.status_code in (
+        HTTPStatus.CONFLICT,
+        HTTPStatus.TOO_MANY_REQUESTS,
+    )

@@ -17,7 +17,7 @@ def prepare(settings: Settings) -> Callable[[Client, Upstream, Session], GuardDe
     """Read the contracts and open the ledger; return what makes the desk. Raises `GuardError`."""
     contracts = [] if settings.contracts is None else load_contracts(settings.contracts)
     mine = [one for one in contracts if _is_here(one, settings.server)]
-    for contract in mine:
+    for contract in mine if settings.url is None else ():
         if contract.key is not None and contract.key.param.startswith("header:"):
             msg = f"{contract.tool}: a server that is a process gets no headers: name an argument"
             raise UsageError(f"{msg}, or meta:NAME, for the key")

@@ -1,7 +1,8 @@
 """What the proxy needs of the server behind it, however that is reached."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Protocol
 
 from retry_guard_mcp_proxy._child import Patience
@@ -24,6 +25,9 @@ class Ears:
     again: Callable[[], Sequence[bytes]]
 
 
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+
+
 class Upstream(Protocol):
     """The server."""
 
@@ -31,11 +35,14 @@ class Upstream(Protocol):
         """Pass on what the client said. Raises `DownError` for a request that cannot be."""
         ...
 
-    async def request(self, given: str, method: str, params: Message) -> Message:
+    async def request(
+        self, given: str, method: str, params: Message, headers: Mapping[str, str] = NO_HEADERS
+    ) -> Message:
         """Make a request of the proxy's own, with an id of `new_id`; return the response.
 
         The response may be an error. Raises `DownError` if nothing was sent, `ClosedError` if no
-        answer will come.
+        answer will come, and what an HTTP client raises. `headers`: what goes beside the message,
+        where there is room for it.
         """
         ...
 
