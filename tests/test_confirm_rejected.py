@@ -1,12 +1,16 @@
 """What the user said no to is over for the turn, whatever tokens there are for it."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 
 from confirm_school import CREATE, OTHER, ROOM, Offices, every_office
-from guards import PLAIN, LabMaker, every_guard
+from guards import LABS, PLAIN, LabMaker, every_guard
 from retry_guard import Contract, Done, Unresolved, UsageError
+from retry_guard_core import Record
+from retry_guard_ledgers import Ledger
 
 
 @every_office
@@ -102,6 +106,51 @@ def test_after_proof_that_nothing_ran_there_is_time_for_a_no(make: Offices, tmp_
     stopped = office.confirm(token)
     assert isinstance(stopped, Unresolved)
     assert stopped.reason == "rejected"
+
+
+@every_office
+def test_a_no_counts_where_a_repeat_waits_for_a_persons_word(make: Offices, tmp_path: Path) -> None:
+    town = make(tmp_path)
+    office = town.office(town.contract(repeat="escalate"))
+    office.done(office.token())
+    stopped = office.preview(turn="t2")
+    assert isinstance(stopped, Unresolved)
+    assert stopped.reason == "repeat_escalate"
+    assert office.reject(turn="t2")
+    for outcome in (office.preview(turn="t2"), office.confirm("x.1.y", turn="t2")):
+        assert isinstance(outcome, Unresolved)
+        assert outcome.reason == "rejected"
+
+
+class Overtaken:
+    """A ledger in which another call is faster than the first claim."""
+
+    def __init__(self, ledger: Ledger, faster: Callable[[], object]) -> None:
+        self.ledger, self.faster = ledger, [faster]
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - as the ledger's
+        return getattr(self.ledger, name)
+
+    def claim(self, *given: Any) -> Record:  # noqa: ANN401 - handed on
+        for first in self.faster[:1]:
+            self.faster.clear()
+            first()
+        return self.ledger.claim(*given)
+
+
+@pytest.mark.parametrize("lab", ["sync-memory", "sync-sqlite"])
+@pytest.mark.parametrize("fate", ["ok", "lost_ack"])
+def test_a_call_that_is_faster_than_a_no_is_left_as_it_is(
+    lab: str, fate: Literal["ok", "lost_ack"], tmp_path: Path
+) -> None:
+    town = Offices(LABS[lab], one=False)(tmp_path)
+    faster = town.office()
+    token = faster.token()
+    town.school.fates = [fate]
+    slow = town.office(ledger=Overtaken(town.lab.open(), lambda: faster.confirm(token)))
+    assert not slow.reject()
+    last = town.lab.records()[-1]
+    assert (last.tool, last.state) == (CREATE, "done" if fate == "ok" else "open")
 
 
 @every_office

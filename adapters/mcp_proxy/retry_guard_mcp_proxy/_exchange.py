@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from retry_guard_mcp_proxy._answers import complete
+from retry_guard_mcp_proxy._asker import Asker
 from retry_guard_mcp_proxy._client import Client
 from retry_guard_mcp_proxy._judging import Answer, NotGivenError
 from retry_guard_mcp_proxy._messages import (
     INTERNAL_ERROR,
     Message,
-    Name,
     encoded,
     failure,
     meta_of,
@@ -28,15 +28,6 @@ PAUSE = 600.0
 """Seconds in which a client has to go on with a call for which the server wants input."""
 
 
-@dataclass(slots=True, eq=False)
-class Asker:
-    """A request of the client that waits for its answer."""
-
-    request: Message
-    name: Name
-    cancelled: bool = False
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ends:
     """What is at both ends of a call. `over`: an asker got its answer, or nobody wants it."""
@@ -51,7 +42,9 @@ class Exchange:
 
     `asker`: the request that is to be answered; None: nobody waits any more. `sent`: a request to
     the server has been made. `last`: the server's last answer. `sends`: the ids of requests under
-    way. `paused`: the server wants input, and the client has not given it yet.
+    way. `paused`: the server wants input, and the client has not given it yet. `standing`: what is
+    to be answered where a person's word does not come in time; None: the call itself is under way.
+    `asks`: the guard would ask a person now.
     """
 
     def __init__(self, asker: Asker, arguments: Message, ends: Ends) -> None:
@@ -61,6 +54,8 @@ class Exchange:
         self.arguments, self._ends = arguments, ends
         self.sent, self.last, self.sends = False, Answer({}), set[str]()
         self.task: asyncio.Task[None] | None = None
+        self.standing: Message | None = None
+        self.asks = False
         self._request = asker.request
         self._next: asyncio.Future[Asker] | None = None
 
@@ -68,6 +63,15 @@ class Exchange:
     def paused(self) -> bool:
         """Whether the server wants input that the client has not given yet."""
         return self._next is not None and not self._next.done()
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether somebody waits for its answer."""
+        return self.asker is not None and not self.asker.cancelled
+
+    def is_like(self, other: "Exchange") -> bool:
+        """Whether it is an equal call."""
+        return (self.tool, self.arguments) == (other.tool, other.arguments)
 
     def go_on(self, asker: Asker) -> None:
         """Take the request that gives the input."""

@@ -24,8 +24,12 @@ class Desk(Protocol):
         """Whether the client waits for a guarded call with that id, of which no server knows."""
         ...
 
-    def progress(self, message: Message) -> Message | None:
-        """Return progress of a guarded call as its client knows it; None: nobody asks for it."""
+    def progress(self, message: Message) -> list[Message] | None:
+        """Return progress of a guarded call for each who asks for it; None: it is of another."""
+        ...
+
+    def told(self, response: Message) -> bool:
+        """Take what a person says; return whether it answers a request of the proxy's own."""
         ...
 
     def shown(self, response: Message) -> Message | None:

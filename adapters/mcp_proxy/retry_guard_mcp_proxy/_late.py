@@ -5,16 +5,23 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+from retry_guard_ledgers import about
+
 if TYPE_CHECKING:
+    from retry_guard_core import Now, Record
     from retry_guard_ledgers import Ledger
 
 
 class Deliveries:
-    """What one call would have noted, with the turn of its caller."""
+    """What one call would have noted, with the turn of its caller.
+
+    `open`: the id of the record that it holds, or waits for; None: it has none yet.
+    """
 
     def __init__(self, turn: str | None) -> None:
         """Nothing yet."""
         self.turn = turn
+        self.open: str | None = None
         self.noted: list[tuple[str, str]] = []
 
 
@@ -40,6 +47,13 @@ class LateLedger:
             yield here
         finally:
             _HERE.reset(token)
+
+    def claim(self, record: "Record", after: "Record | None", now: "Now") -> "Record":
+        """Claim, and note which record counts."""
+        known, here = self._ledger.claim(record, after, now), _HERE.get()
+        if here is not None and known.state == "open":
+            here.open = about(known).id
+        return known
 
     def deliver(self, scope: str, action: str, turn: str | None, *, back: bool = False) -> None:
         """Keep it back; what is noted for another turn than the caller's is no delivery to it."""

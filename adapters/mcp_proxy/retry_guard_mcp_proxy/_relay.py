@@ -5,6 +5,7 @@ from collections.abc import AsyncIterable, Awaitable
 from typing import Any
 
 from retry_guard_mcp_proxy._asked import CANCELLED
+from retry_guard_mcp_proxy._asker import PROGRESS
 from retry_guard_mcp_proxy._client import Client
 from retry_guard_mcp_proxy._errors import DownError
 from retry_guard_mcp_proxy._guarding import Desk
@@ -31,7 +32,6 @@ from retry_guard_mcp_proxy._session import Session
 from retry_guard_mcp_proxy._upstream import Ears, Upstream
 
 CALL, LIST = "tools/call", "tools/list"
-PROGRESS = "notifications/progress"
 
 
 class Relay:
@@ -89,6 +89,8 @@ class Relay:
             note("a call of a guarded tool without an id is not sent")
         elif message.get("method") == CANCELLED and self._cancelled(message):
             pass  # the call goes on, so that its outcome becomes known
+        elif is_response(message) and self._desk is not None and self._desk.told(message):
+            pass  # the guard had asked
         else:
             await self._passed(line, message, upstream)
 
@@ -131,14 +133,21 @@ class Relay:
             return
         if is_response(message):
             changed = await self._response(message)
-        elif message.get("method") == PROGRESS and self._desk is not None:
-            changed = self._desk.progress(message)
         else:
-            changed = message
+            changed = await self._progress(message)
         if changed is message:
             await self._client.tell(line)
         elif changed is not None:
             await self._client.tell(encoded(changed))
+
+    async def _progress(self, message: Message) -> Message | None:
+        """Tell those who ask for it of a guarded call's progress; return all else."""
+        if message.get("method") != PROGRESS or self._desk is None:
+            return message
+        known = self._desk.progress(message)
+        for beat in known or ():
+            await self._client.tell(encoded(beat))
+        return message if known is None else None
 
     async def _response(self, message: Message) -> Message | None:
         """Return the answer to a request that was passed on as it came."""

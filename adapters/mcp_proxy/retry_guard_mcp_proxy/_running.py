@@ -1,7 +1,8 @@
 """The guarded calls that are under way, and the requests of the client that wait for them."""
 
-from retry_guard_mcp_proxy._exchange import Asker, Exchange
-from retry_guard_mcp_proxy._messages import Message, meta_of, name_of, params_of
+from retry_guard_mcp_proxy._asker import Asker
+from retry_guard_mcp_proxy._exchange import Exchange
+from retry_guard_mcp_proxy._messages import Message, name_of, params_of
 
 
 class Running:
@@ -18,6 +19,7 @@ class Running:
 
     def over(self, asker: Asker) -> None:
         """Note that it waits no more."""
+        asker.end()
         if asker in self._askers:
             self._askers.remove(asker)
 
@@ -28,7 +30,7 @@ class Running:
     def paused_like(self, new: Exchange) -> Exchange | None:
         """Return the call that waits for input and is like this one."""
         for one in self.calls:
-            if one.paused and (one.tool, one.arguments) == (new.tool, new.arguments):
+            if one.paused and one.is_like(new):
                 return one
         return None
 
@@ -46,12 +48,11 @@ class Running:
                 call.task.cancel()
         return bool(gone)
 
-    def progress(self, message: Message) -> Message | None:
-        """Return progress of a call as its client knows it; None: nobody asks for it."""
-        params = params_of(message)
-        for call in self.calls:
-            asker = call.asker if params.get("progressToken") in call.sends else None
-            if asker is not None and not asker.cancelled:
-                asked = meta_of(params_of(asker.request)).get("progressToken")
-                return {**message, "params": {**params, "progressToken": asked}}
-        return None
+    def progress(self, message: Message) -> list[Message]:
+        """Return progress of a call as those know it who ask for it, and for its equals."""
+        token = params_of(message).get("progressToken")
+        made = [call for call in self.calls if token in call.sends]
+        joined = [one for one in self.calls if not one.sent and any(map(one.is_like, made))]
+        askers = [call.asker for call in (*made, *joined)]
+        told = [asker.progress(message) for asker in askers if asker is not None]
+        return [beat for beat in told if beat is not None]
