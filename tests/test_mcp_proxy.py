@@ -9,9 +9,10 @@ from typing import Any
 from adapter_suite import Call, Cell, Killed, Told, World, every_cell
 from mcp_proxy_client import turn as shown_turn
 from retry_guard_mcp_proxy._client import Client
-from retry_guard_mcp_proxy._desk import GuardDesk, Parts
+from retry_guard_mcp_proxy._desk import GuardDesk
 from retry_guard_mcp_proxy._errors import ClosedError
 from retry_guard_mcp_proxy._messages import Message
+from retry_guard_mcp_proxy._parts import Parts
 from retry_guard_mcp_proxy._session import Session
 from retry_guard_mcp_proxy._upstream import NO_HEADERS
 

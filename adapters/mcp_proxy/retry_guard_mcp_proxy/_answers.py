@@ -3,12 +3,23 @@
 import json
 from typing import Any, assert_never
 
-from retry_guard import Done, GuardError, NotExecuted, NotExecutedError, Outcome, Unresolved
+from retry_guard import (
+    Done,
+    GuardError,
+    NotExecuted,
+    NotExecutedError,
+    Outcome,
+    Unresolved,
+    explain,
+)
 from retry_guard_mcp_proxy._judging import Answer
 from retry_guard_mcp_proxy._messages import Message, is_list, is_object, meta_of
 
 MARK = "retry-guard/outcome"
 """The name in `_meta` of a result under which the guard says what only a client should see."""
+
+
+_TOO_SLOW = "the guard's ledger did not answer in the time for which the client waits"
 
 
 def answer_of(outcome: Outcome, own: Answer | None, *, structured: bool) -> Message:
@@ -41,6 +52,14 @@ def _known(outcome: Unresolved) -> Message:
         "reason": outcome.reason,
         "not_before": outcome.not_before,
     }
+
+
+def unfinished(tool: str, action: str | None) -> Message:
+    """Return the answer to a call whose client waits no longer. `action`: None: not begun yet."""
+    if action is None:
+        return {"result": failed(str(NotExecutedError(NotExecuted(_TOO_SLOW))))}
+    runs = Unresolved(action, "still_running", tool=tool)
+    return {"result": _noted(failed(explain(runs)), _known(runs))}
 
 
 def refused(error: GuardError) -> Message:

@@ -3,20 +3,18 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Coroutine, Iterable
-from dataclasses import dataclass
+from collections.abc import Coroutine
 from typing import Any
 
-from retry_guard import ArgumentError, AsyncGuard, Contract, GuardError, LedgerError, Policy
+from retry_guard import ArgumentError, LedgerError
 from retry_guard_contracts import parse_arguments
-from retry_guard_ledgers import OpenedLedger
-from retry_guard_mcp_proxy._answers import answer_of, refused
+from retry_guard_mcp_proxy._answering import Answering
+from retry_guard_mcp_proxy._answers import unfinished
+from retry_guard_mcp_proxy._asker import Asker
 from retry_guard_mcp_proxy._client import Client
-from retry_guard_mcp_proxy._exchange import Asker, Ends, Exchange
-from retry_guard_mcp_proxy._judging import judge
+from retry_guard_mcp_proxy._exchange import Ends, Exchange
 from retry_guard_mcp_proxy._late import Deliveries, LateLedger
 from retry_guard_mcp_proxy._messages import (
-    INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
     Message,
@@ -25,29 +23,19 @@ from retry_guard_mcp_proxy._messages import (
     name_of,
     params_of,
 )
-from retry_guard_mcp_proxy._reads import reader
+from retry_guard_mcp_proxy._parts import Parts
+from retry_guard_mcp_proxy._patience import Watch, patience_of
+from retry_guard_mcp_proxy._people import People
 from retry_guard_mcp_proxy._running import Running
 from retry_guard_mcp_proxy._session import Session
-from retry_guard_mcp_proxy._tools import Tools
-from retry_guard_mcp_proxy._turns import call_id_of, turn_of
+from retry_guard_mcp_proxy._state import Reply
+from retry_guard_mcp_proxy._turns import turn_of
 from retry_guard_mcp_proxy._upstream import Upstream
 
 _log = logging.getLogger("retry_guard")
 
-_FAILED = "the proxy failed at this call: it is not known whether it took effect"
 SAVING = 10.0
 """Seconds in which calls that are stopped have to be recorded as such."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
-    """What a desk is made of, beside both ends of the pipe."""
-
-    ledger: OpenedLedger
-    contracts: Iterable[Contract]
-    scope: str
-    show_key: bool = False
-    policy: Policy | None = None
 
 
 class GuardDesk:
@@ -55,16 +43,10 @@ class GuardDesk:
 
     def __init__(self, parts: Parts, client: Client, upstream: Upstream, session: Session) -> None:
         """Raises `UsageError` for parts that do not fit together."""
-        self._ledger, self._scope = LateLedger(parts.ledger), parts.scope
-        late: Any = self._ledger  # a ledger in all but name
-        self._guard = AsyncGuard(
-            late,
-            parts.contracts,
-            classify=judge,
-            read=reader(upstream, session),
-            policy=parts.policy,
-        )
-        self._tools = Tools(self._guard.contracts, show_key=parts.show_key)
+        self._ledger, self._stated = LateLedger(parts.ledger), parts.answer_within
+        self._people = People(parts.ledger, parts.scope, client, session, asks=parts.asks)
+        self._answering = Answering(parts, self._ledger, self._people, upstream, session)
+        self._tools, self._session = self._answering.tools, session
         self._client, self._upstream = client, upstream
         self._running = Running()
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -83,6 +65,7 @@ class GuardDesk:
 
     def take(self, request: Message) -> None:
         """Begin to carry a call out, or go on with one that waits for this."""
+        request, reply = self._people.states.taken(request)
         name = name_of(request["id"])
         if name is None:
             self._wrong(request, INVALID_REQUEST, "an id is a string or a number")
@@ -99,10 +82,34 @@ class GuardDesk:
         exchange = Exchange(asker, arguments, ends)
         equal = self._running.paused_like(exchange)
         if equal is not None and {"requestState", "inputResponses"} & params.keys():
+            self._watch(asker, equal)
             equal.go_on(asker)
             return
+        self._watch(asker, exchange)
         self._running.calls.add(exchange)
-        exchange.task = self._keep(self._carry(exchange, request, equal))
+        exchange.task = self._keep(self._carry(exchange, reply, equal))
+
+    def _watch(self, asker: Asker, exchange: Exchange) -> None:
+        """Answer it when its client would give up, and tell the client until then that it runs."""
+
+        def leave() -> None:
+            if exchange.asker is asker:
+                self._keep(self._leave(exchange))
+
+        def beat() -> None:
+            sign = asker.sign_of_life()
+            if sign is not None:
+                self._keep(self._client.tell(encoded(sign)))
+
+        patience = patience_of(self._session.client, asker.request, self._stated)
+        asker.watched(Watch(patience, leave, beat))
+
+    async def _leave(self, exchange: Exchange) -> None:
+        """Answer with what is known now; the call goes on, unless it has not begun."""
+        open_ = None if exchange.here is None else exchange.here.open
+        if open_ is None and exchange.task is not None:
+            exchange.task.cancel()
+        await exchange.tell(exchange.standing or unfinished(exchange.tool, open_))
 
     def _wrong(self, request: Message, code: int, why: str) -> None:
         self._keep(self._client.tell(encoded(failure(request["id"], code, why))))
@@ -113,39 +120,21 @@ class GuardDesk:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def _carry(self, exchange: Exchange, request: Message, former: Exchange | None) -> None:
+    async def _carry(
+        self, exchange: Exchange, reply: Reply | None, former: Exchange | None
+    ) -> None:
         """Carry a call out to its end, also where nobody waits for it any more."""
         try:
             if former is not None and former.task is not None:
                 former.give_up()
                 await asyncio.wait({former.task})
-            turn = turn_of(request)
-            with self._ledger.deliveries(turn) as here:
-                answer = await self._answer(exchange, request, turn)
+            with self._ledger.deliveries(turn_of(exchange.request)) as here:
+                exchange.here = here
+                answer = await self._answering.answer(exchange, reply)
             if await exchange.tell(answer):
                 await asyncio.to_thread(self._noted, here)
         finally:
             self._running.calls.discard(exchange)
-
-    async def _answer(self, exchange: Exchange, request: Message, turn: str | None) -> Message:
-        try:
-            self._tools.check(self._guard.contracts[exchange.tool])
-            outcome = await self._guard.call(
-                exchange.tool,
-                exchange.arguments,
-                send=exchange.send,
-                scope=self._scope,
-                turn=turn,
-                call_id=call_id_of(request),
-            )
-        except GuardError as error:
-            _log.warning("%s: %s", exchange.tool, error)
-            return refused(error)
-        except Exception:  # noqa: BLE001 - whatever it is, somebody waits for an answer
-            _log.exception("the proxy failed at a call of %s", exchange.tool)
-            return {"error": {"code": INTERNAL_ERROR, "message": _FAILED}}
-        structured = self._tools.has_output_schema(exchange.tool)
-        return answer_of(outcome, exchange.last, structured=structured)
 
     def _noted(self, here: Deliveries) -> None:
         try:
@@ -157,13 +146,18 @@ class GuardDesk:
         """Note that nobody waits for that call any more; return whether there is one."""
         return self._running.cancel(given)
 
-    def progress(self, message: Message) -> Message | None:
-        """Return progress of a guarded call as its client knows it; None: nobody asks for it."""
+    def progress(self, message: Message) -> list[Message] | None:
+        """Return progress of a guarded call for each who asks for it; None: it is of another."""
         token = params_of(message).get("progressToken")
-        return self._running.progress(message) if self._upstream.is_own(token) else message
+        return self._running.progress(message) if self._upstream.is_own(token) else None
+
+    def told(self, response: Message) -> bool:
+        """Take what a person says; return whether it answers a request of the proxy's own."""
+        return self._people.told(response)
 
     async def settled(self) -> None:
         """Return when no call is under way."""
+        self._people.leave()
         while tasks := {one.task for one in self._running.calls if one.task is not None}:
             await asyncio.wait(tasks)
 

@@ -9,6 +9,7 @@ from retry_guard_mcp_proxy._answers import complete
 from retry_guard_mcp_proxy._asker import Asker
 from retry_guard_mcp_proxy._client import Client
 from retry_guard_mcp_proxy._judging import Answer, NotGivenError
+from retry_guard_mcp_proxy._late import Deliveries
 from retry_guard_mcp_proxy._messages import (
     INTERNAL_ERROR,
     Message,
@@ -55,8 +56,8 @@ class Exchange:
         self.sent, self.last, self.sends = False, Answer({}), set[str]()
         self.task: asyncio.Task[None] | None = None
         self.standing: Message | None = None
-        self.asks = False
-        self._request = asker.request
+        self.here: Deliveries | None = None
+        self.request = asker.request
         self._next: asyncio.Future[Asker] | None = None
 
     @property
@@ -75,7 +76,7 @@ class Exchange:
 
     def go_on(self, asker: Asker) -> None:
         """Take the request that gives the input."""
-        self.asker, self._request = asker, asker.request
+        self.asker, self.request = asker, asker.request
         if self._next is not None:
             self._next.set_result(asker)
 
@@ -111,7 +112,7 @@ class Exchange:
         return answer
 
     async def _made(self, arguments: dict[str, Any], extra: dict[str, str]) -> Answer:
-        given, params = self._ends.upstream.new_id(), params_of(self._request)
+        given, params = self._ends.upstream.new_id(), params_of(self.request)
         meta = {**meta_of(params), **_named(extra, "meta:")}
         if "progressToken" in meta:
             meta["progressToken"] = given

@@ -6,7 +6,8 @@ from functools import partial
 from retry_guard import Contract, UsageError, load_contracts
 from retry_guard_ledgers import open_ledger
 from retry_guard_mcp_proxy._client import Client
-from retry_guard_mcp_proxy._desk import GuardDesk, Parts
+from retry_guard_mcp_proxy._desk import GuardDesk
+from retry_guard_mcp_proxy._parts import Parts
 from retry_guard_mcp_proxy._scope import scope_of, scope_of_url
 from retry_guard_mcp_proxy._session import Session
 from retry_guard_mcp_proxy._settings import Settings
@@ -26,6 +27,8 @@ def prepare(settings: Settings) -> Callable[[Client, Upstream, Session], GuardDe
         contracts=mine,
         scope=settings.scope or _scope_of(settings),
         show_key=settings.show_key,
+        answer_within=settings.answer_within,
+        asks=settings.asks,
     )
     return partial(GuardDesk, parts)
 

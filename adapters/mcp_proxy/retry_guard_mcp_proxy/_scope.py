@@ -10,12 +10,22 @@ from urllib.parse import urlsplit
 
 def scope_of(command: Sequence[str]) -> str:
     """Return `USER@PROGRAM:DIGEST`; the digest is of the whole command, which may hold secrets."""
-    return f"{_user()}@{PurePath(command[0]).name}:{_digest(chr(0).join(command))}"
+    return f"{_user()}@{server_of(command)}"
 
 
 def scope_of_url(url: str) -> str:
     """Return `USER@HOST:DIGEST`; the digest is of the whole URL, which may hold secrets."""
-    return f"{_user()}@{urlsplit(url).hostname}:{_digest(url)}"
+    return f"{_user()}@{server_of_url(url)}"
+
+
+def server_of(command: Sequence[str]) -> str:
+    """Return `PROGRAM:DIGEST`: the name of a server that is a process."""
+    return f"{PurePath(command[0]).name}:{_digest(chr(0).join(command))}"
+
+
+def server_of_url(url: str) -> str:
+    """Return `HOST:DIGEST`: the name of a server that is reached by URL."""
+    return f"{urlsplit(url).hostname}:{_digest(url)}"
 
 
 def _digest(text: str) -> str:

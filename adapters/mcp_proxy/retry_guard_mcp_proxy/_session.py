@@ -2,7 +2,15 @@
 
 from typing import Any
 
-from retry_guard_mcp_proxy._messages import Message, Name, is_object, meta_of, name_of, params_of
+from retry_guard_mcp_proxy._messages import (
+    Message,
+    Name,
+    is_object,
+    meta_of,
+    name_of,
+    object_in,
+    params_of,
+)
 
 PROTOCOL = "io.modelcontextprotocol/"
 """How the names of `_meta` begin that say on each request what `initialize` said once."""
@@ -12,6 +20,13 @@ STATELESS = PROTOCOL + "protocolVersion"
 def is_stateless(request: Message) -> bool:
     """Whether a request is of the generation without sessions (2026-07-28)."""
     return STATELESS in meta_of(params_of(request))
+
+
+def abilities_in(request: Message, session: "Session") -> Message:
+    """Return what the client of a request can do: it says so there, or said so in `initialize`."""
+    if is_stateless(request):
+        return object_in(meta_of(params_of(request)), PROTOCOL + "clientCapabilities")
+    return session.abilities
 
 
 class Session:

@@ -12,7 +12,9 @@ class Settings:
     values that each request to it has, which are never shown. `contracts`: a contracts file.
     `ledger`: its URL; None: the user's own. `scope`: the account that the tools act for; None: the
     user of the system, and this server. `server`: which contracts of the file count; None: all.
-    `show_key`: the client sees the parameters for keys.
+    `show_key`: the client sees the parameters for keys. `answer_within`: seconds after which a
+    guarded call is answered, whatever is known then; None: as was measured of the client. `asks`:
+    a person may be asked, where the client shows forms.
     """
 
     command: tuple[str, ...] = ()
@@ -23,3 +25,5 @@ class Settings:
     scope: str | None = None
     server: str | None = None
     show_key: bool = False
+    answer_within: float | None = None
+    asks: bool = True

@@ -37,7 +37,6 @@ def messages_once(
     for message in messages:
         given = _fields(message)
         if given.get("role") == "assistant" and given.get("tool_calls"):
-            answers = Answers()
             made = [plain(call) for call in given["tool_calls"]]
             once = distinct(map(read, made))
             for call in once:

@@ -10,6 +10,7 @@ from retry_guard._pair import GuardPair
 from retry_guard._policy import Policy
 from retry_guard._questions import Question, question_of, question_put, settle
 from retry_guard._sent import sending, sent_headers
+from retry_guard._texts import explain
 from retry_guard._tool import turn_here
 from retry_guard_contracts import ArgumentError, Contract, ContractError, load_contracts
 from retry_guard_core import GuardError
@@ -38,6 +39,7 @@ __all__ = [
     "Unresolved",
     "UnresolvedError",
     "UsageError",
+    "explain",
     "load_contracts",
     "ordinal_of",
     "question_of",

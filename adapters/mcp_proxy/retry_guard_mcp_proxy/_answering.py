@@ -1,0 +1,103 @@
+"""Carries one call out through the guard, to the answer that its client gets."""
+
+import logging
+from dataclasses import replace
+from typing import Any
+
+from retry_guard import AsyncGuard, GuardError, Outcome, Policy, Unresolved
+from retry_guard_mcp_proxy._answers import answer_of, refused
+from retry_guard_mcp_proxy._exchange import Exchange
+from retry_guard_mcp_proxy._judging import judge
+from retry_guard_mcp_proxy._late import LateLedger
+from retry_guard_mcp_proxy._messages import INTERNAL_ERROR, Message
+from retry_guard_mcp_proxy._parts import Parts
+from retry_guard_mcp_proxy._people import People
+from retry_guard_mcp_proxy._reads import reader
+from retry_guard_mcp_proxy._session import Session, is_stateless
+from retry_guard_mcp_proxy._state import Reply
+from retry_guard_mcp_proxy._tools import Tools
+from retry_guard_mcp_proxy._turns import call_id_of, turn_of
+from retry_guard_mcp_proxy._upstream import Upstream
+
+_log = logging.getLogger("retry_guard")
+
+_BRIEF = 1.0
+"""Seconds in which it has to be noted that a person was asked in vain."""
+_FAILED = "the proxy failed at this call: it is not known whether it took effect"
+
+
+class Answering:
+    """The guard, and who is asked where it cannot decide. `tools`: what it guards."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        ledger: LateLedger,
+        people: People,
+        upstream: Upstream,
+        session: Session,
+    ) -> None:
+        """Raises `UsageError` for parts that do not fit together."""
+        late: Any = ledger  # a ledger in all but name
+        contracts, policy = tuple(parts.contracts), parts.policy or Policy()
+        read = reader(upstream, session)
+        self._guard = AsyncGuard(late, contracts, classify=judge, read=read, policy=policy)
+        # It notes in the record that a person was asked in vain, and sends nothing again.
+        brief = replace(policy, attempts=0, deadline=_BRIEF)
+        self._noting = AsyncGuard(
+            late, contracts, classify=judge, read=read, ask=_in_vain, policy=brief
+        )
+        self._scope, self._people = parts.scope, people
+        self.tools = Tools(self._guard.contracts, show_key=parts.show_key)
+
+    async def answer(self, exchange: Exchange, reply: Reply | None) -> Message:
+        """Return what to answer. `reply`: what a person says of the action, if anything."""
+        try:
+            self.tools.check(self._guard.contracts[exchange.tool])
+            return await self._answered(exchange, reply)
+        except GuardError as error:
+            _log.warning("%s: %s", exchange.tool, error)
+            return refused(error)
+        except Exception:  # noqa: BLE001 - whatever it is, somebody waits for an answer
+            _log.exception("the proxy failed at a call of %s", exchange.tool)
+            return {"error": {"code": INTERNAL_ERROR, "message": _FAILED}}
+
+    async def _answered(self, exchange: Exchange, reply: Reply | None) -> Message:
+        said = "settled" if reply is None else await self._people.take(reply)
+        structured = self.tools.has_output_schema(exchange.tool)
+        while True:
+            guard = self._noting if said == "refused" else self._guard
+            outcome = await self._outcome(guard, exchange)
+            answer = answer_of(outcome, exchange.last, structured=structured)
+            if not isinstance(outcome, Unresolved) or said != "settled":
+                return answer
+            exchange.standing = answer
+            question = await self._people.question(exchange.asker, outcome)
+            if question is None or exchange.asker is None:
+                return answer
+            if is_stateless(exchange.asker.request):
+                return self._people.states.wanted(question)
+            said = await self._people.ask(exchange.asker, question)
+            if said == "unreached":
+                return answer
+            exchange.standing = None
+
+    async def _outcome(self, guard: AsyncGuard, exchange: Exchange) -> Outcome:
+        """Call; where another call of the action runs, wait as long as the client does."""
+        turn, call_id = turn_of(exchange.request), call_id_of(exchange.request)
+        while True:
+            outcome = await guard.call(
+                exchange.tool,
+                exchange.arguments,
+                send=exchange.send,
+                scope=self._scope,
+                turn=turn,
+                call_id=call_id,
+            )
+            runs = isinstance(outcome, Unresolved) and outcome.reason == "still_running"
+            if not (runs and exchange.is_awaited):
+                return outcome
+
+
+async def _in_vain(_: Unresolved) -> None:
+    """A person was asked, and did not say what happened."""

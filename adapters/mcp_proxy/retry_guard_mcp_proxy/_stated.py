@@ -1,0 +1,125 @@
+"""What a server states of its own tools, and how much of that counts unless an operator says so.
+
+A contract stands in `_meta["retry-guard/contract"]` of a tool. Until it is trusted, it makes the
+guard stricter and nothing else: what would let a call be sent again, or pass for another one,
+is left out of it.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from retry_guard_contracts import Contract
+from retry_guard_core import GuardError
+from retry_guard_mcp_proxy._messages import Message, is_object, meta_of, object_in
+
+STATED = "retry-guard/contract"
+"""The name in `_meta` of a tool under which its server states a contract."""
+HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint")
+
+
+class StatedError(GuardError):
+    """What a server states of a tool is no contract. The message says why, in one line."""
+
+
+def states(tool: Message) -> bool:
+    """Whether a server states anything of it."""
+    return STATED in meta_of(tool)
+
+
+def stated(tool: Message) -> Contract | None:
+    """Return the contract that a server states of a tool, as it stands; None: it states none.
+
+    Raises `StatedError` for what is no contract of this tool.
+    """
+    given = meta_of(tool).get(STATED)
+    if given is None:
+        return None
+    if not is_object(given):
+        raise StatedError("what its server states is no contract: it must hold fields")
+    if given.get("tool", tool["name"]) != tool["name"]:
+        raise StatedError("what its server states is the contract of another tool")
+    fields = {name: value for name, value in given.items() if name != "server"}
+    return contract_of({**fields, "tool": tool["name"]})
+
+
+def contract_of(fields: Mapping[str, Any]) -> Contract:
+    """Return a contract of JSON fields. Raises `StatedError`."""
+    try:
+        return Contract.model_validate(dict(fields))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        why = f"{place}: {first['msg']}" if place else str(first["msg"])
+        raise StatedError(f"what its server states is no contract: {' '.join(why.split())}") from None
+    except (GuardError, RecursionError) as error:
+        raise StatedError(f"what its server states is no contract: {error}") from None
+
+
+def strict(contract: Contract, *, was_trusted: bool = False) -> Contract:
+    """Return what counts of a contract that is not trusted: a write that nothing but a person
+    can settle.
+
+    Neither its key nor its read-back, bounds or proofs authorise anything. What makes a call like
+    another one is all of its arguments, but for the one that carries a key, since a new key is no
+    new action. Secrets stay secret, and a repeat that needs a person goes on to need one.
+    `was_trusted`: an operator has trusted it, and the server has changed since; then what it says
+    of likeness goes on to count, so that what is unresolved is still met.
+    """
+    key = () if contract.key is None or contract.key.carried else (contract.key.param,)
+    fields: dict[str, Any] = {"tool": contract.tool, "volatile": key, "secret": contract.sealed}
+    if contract.repeat == "escalate":
+        fields |= {"repeat": "escalate", "repeat_window": contract.repeat_window}
+    if was_trusted:
+        fields |= {
+            "identity": contract.identity,
+            "defaults": contract.defaults,
+            "volatile": (*contract.volatile, *contract.unnamed),
+            "resource": contract.resource,
+        }
+    return Contract(**{name: value for name, value in fields.items() if value})
+
+
+def is_said_to_read(tool: Message) -> bool:
+    """Whether a server says that a tool only reads: then its calls pass, and nothing follows."""
+    if object_in(tool, "annotations").get("readOnlyHint") is True:
+        return True
+    try:
+        contract = stated(tool)
+    except StatedError:
+        return False
+    return contract is not None and contract.effect == "read"
+
+
+def fingerprint(tool: Message, known: Mapping[str, Message]) -> str | None:
+    """Return a digest of all that trust in a tool rests on: what its server states, its schemas
+    and hints, and those of the tool that reads back. None: that one is not known.
+    """
+    try:
+        contract = stated(tool)
+    except StatedError:
+        return None
+    if contract is None:
+        return None
+    parts = [_resting(tool)]
+    if contract.read_back is not None:
+        reader = known.get(contract.read_back.tool)
+        if reader is None:
+            return None
+        parts.append(_resting(reader))
+    text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _resting(tool: Message) -> Message:
+    hints = object_in(tool, "annotations")
+    return {
+        "name": tool["name"],
+        "contract": meta_of(tool).get(STATED),
+        "input": tool.get("inputSchema"),
+        "output": tool.get("outputSchema"),
+        "hints": [hints.get(name) for name in HINTS],
+    }
