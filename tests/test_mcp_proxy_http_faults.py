@@ -192,13 +192,14 @@ def test_a_call_that_was_refused_for_want_of_a_session_goes_into_the_next_one(
         assert len({one.head["mcp-session-id"] for one in server.said("tools/call")}) == 2
 
 
-def test_a_session_that_cannot_be_opened_again_costs_nothing(site: UrlSite) -> None:
+@pytest.mark.parametrize("fault", ["503", "stream cut", "internal error", "reset"])
+def test_a_session_that_cannot_be_opened_again_costs_nothing(site: UrlSite, fault: str) -> None:
     methods: list[str] = []
 
     def script(got: Got) -> Sequence[Step]:
         methods.append(got.method)
         if got.method == "initialize" and "tools/call" in methods:
-            return (response(b"", status="503 Service Unavailable"),)
+            return LOST[fault](got)
         return usual(got) or (response(b"", status="404 Not Found"),)
 
     with between(site, script) as (proxy, server):

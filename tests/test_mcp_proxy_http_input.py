@@ -63,6 +63,21 @@ def test_bad_input_is_one_line_that_shows_no_secret(options: tuple[str, ...], wo
     assert "s3cr3t" not in error
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "url"),
+    [
+        ("ALL_PROXY", "gopher://127.0.0.1:1", URL),
+        ("SSL_CERT_FILE", "/nowhere.pem", URL),
+        ("OF_A_TEST", "1", "http://a\u2603.xn--\u0300/mcp"),
+    ],
+)
+def test_what_the_client_library_cannot_use_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, url: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    assert "the server at --url cannot be reached" in said_of("--url", url)
+
+
 def test_a_client_library_that_is_missing_is_one_line() -> None:
     code = (
         "import sys; sys.modules['httpx2'] = None; from retry_guard_console import main; "

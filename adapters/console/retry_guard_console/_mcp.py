@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _EPILOG = """\
 example:
   retry-guard mcp --contracts contracts.yaml -- npx -y @modelcontextprotocol/server-memory
-  retry-guard mcp --contracts contracts.yaml --url https://example.com/mcp \
+  retry-guard mcp --contracts contracts.yaml --url https://example.com/mcp \\
     --header-env Authorization=EXAMPLE_AUTHORIZATION
 
 as an MCP server in a harness's configuration:

@@ -6,6 +6,7 @@ from typing import Any
 
 from retry_guard import AsyncGuard, GuardError, Outcome, Policy, Unresolved
 from retry_guard_mcp_proxy._answers import answer_of, refused
+from retry_guard_mcp_proxy._catalogue import Catalogue
 from retry_guard_mcp_proxy._exchange import Exchange
 from retry_guard_mcp_proxy._judging import judge
 from retry_guard_mcp_proxy._late import LateLedger
@@ -15,7 +16,6 @@ from retry_guard_mcp_proxy._people import People
 from retry_guard_mcp_proxy._reads import reader
 from retry_guard_mcp_proxy._session import Session, is_stateless
 from retry_guard_mcp_proxy._state import Reply
-from retry_guard_mcp_proxy._tools import Tools
 from retry_guard_mcp_proxy._turns import call_id_of, turn_of
 from retry_guard_mcp_proxy._upstream import Upstream
 
@@ -27,7 +27,7 @@ _FAILED = "the proxy failed at this call: it is not known whether it took effect
 
 
 class Answering:
-    """The guard, and who is asked where it cannot decide. `tools`: what it guards."""
+    """The guard, and who is asked where it cannot decide. `catalogue`, `tools`: what it guards."""
 
     def __init__(
         self,
@@ -48,11 +48,13 @@ class Answering:
             late, contracts, classify=judge, read=read, ask=_in_vain, policy=brief
         )
         self._scope, self._people = parts.scope, people
-        self.tools = Tools(self._guard.contracts, show_key=parts.show_key)
+        self.catalogue = Catalogue(parts, (self._guard, self._noting), upstream, session)
+        self.tools = self.catalogue.tools
 
     async def answer(self, exchange: Exchange, reply: Reply | None) -> Message:
         """Return what to answer. `reply`: what a person says of the action, if anything."""
         try:
+            await self.catalogue.ready(exchange.tool)
             self.tools.check(self._guard.contracts[exchange.tool])
             return await self._answered(exchange, reply)
         except GuardError as error:

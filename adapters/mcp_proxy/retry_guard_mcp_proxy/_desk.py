@@ -61,7 +61,7 @@ class GuardDesk:
 
     def shown(self, response: Message) -> Message | None:
         """Return a list of tools as the client shall see it; None: as it is."""
-        return self._tools.shown(response)
+        return self._answering.catalogue.shown(response)
 
     def take(self, request: Message) -> None:
         """Begin to carry a call out, or go on with one that waits for this."""
@@ -171,4 +171,5 @@ class GuardDesk:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(SAVING):
                 await self.settled()
+                await self._answering.catalogue.close()
         self._ledger.close()

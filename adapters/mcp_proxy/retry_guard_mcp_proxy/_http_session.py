@@ -8,7 +8,7 @@ from http import HTTPStatus
 
 import httpx2
 
-from retry_guard_mcp_proxy._errors import DownError
+from retry_guard_mcp_proxy._errors import DownError, RefusedError, ServerError
 from retry_guard_mcp_proxy._hearing import Heard
 from retry_guard_mcp_proxy._http_events import Tail, messages
 from retry_guard_mcp_proxy._http_headers import SESSION, VERSION
@@ -84,7 +84,7 @@ class Link:
                 return
             try:
                 await asyncio.wait_for(self._open(opening), OPENING)
-            except (TimeoutError, httpx2.HTTPError, OSError) as error:
+            except (TimeoutError, httpx2.HTTPError, ServerError) as error:
                 why = str(error) or "it did not answer"
                 raise DownError(f"the session was not opened again: {why}") from None
 
@@ -96,7 +96,7 @@ class Link:
         reply = await self._wire.ask(asking)
         message = reply.heard.message
         if not is_object(message) or "result" not in message:
-            raise DownError("the session was not opened again: it answered with an error")
+            raise RefusedError("the server answered with an error")
         self.opened(reply)
         if self._session.opened is not None:
             await self._wire.tell(self._session.opened, self.headers, self.hear())

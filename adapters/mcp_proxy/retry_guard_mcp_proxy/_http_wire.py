@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import httpx2
 
-from retry_guard_mcp_proxy._errors import ClosedError
+from retry_guard_mcp_proxy._errors import ClosedError, ServerError
 from retry_guard_mcp_proxy._hearing import Heard
 from retry_guard_mcp_proxy._http_events import EVENTS, Tail, answers, messages, refusal, refused
 from retry_guard_mcp_proxy._messages import is_object, is_response
@@ -56,14 +56,21 @@ class Wire:
     """
 
     def __init__(self, url: str, headers: Mapping[str, str], silence: float = SILENCE) -> None:
-        """Connect to nothing yet. `headers`: of every request. `silence`: in place of SILENCE."""
-        self._url = url
-        self._client = httpx2.AsyncClient(
-            headers=dict(headers),
-            follow_redirects=False,
-            timeout=httpx2.Timeout(silence, connect=CONNECT, write=WRITE, pool=None),
-            limits=httpx2.Limits(max_connections=None, keepalive_expiry=IDLE),
-        )
+        """Connect to nothing yet. `headers`: of every request. `silence`: in place of SILENCE.
+
+        Raises `ServerError` for a URL, or for proxies and certificates of the environment, that
+        cannot be used.
+        """
+        try:
+            self._url = httpx2.URL(url)
+            self._client = httpx2.AsyncClient(
+                headers=dict(headers),
+                follow_redirects=False,
+                timeout=httpx2.Timeout(silence, connect=CONNECT, write=WRITE, pool=None),
+                limits=httpx2.Limits(max_connections=None, keepalive_expiry=IDLE),
+            )
+        except (httpx2.InvalidURL, ImportError, OSError, ValueError) as error:
+            raise ServerError(f"the server at --url cannot be reached: {error}") from None
 
     async def ask(self, asking: Asking) -> Reply:
         """Make a request; return the answer, which may be an error.

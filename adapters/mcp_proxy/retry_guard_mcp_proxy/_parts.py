@@ -1,10 +1,12 @@
 """What a desk is made of, beside both ends of the pipe."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from retry_guard import Contract, Policy
 from retry_guard_ledgers import OpenedLedger
+from retry_guard_mcp_proxy._kept import Kept
+from retry_guard_mcp_proxy._trust import Pin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,7 +14,9 @@ class Parts:
     """What is guarded, for whom, and how.
 
     `answer_within`: seconds after which a client is answered; None: as was measured of it.
-    `asks`: a person at the client may be asked.
+    `asks`: a person at the client may be asked. `heeds`: what the server states of its tools counts
+    as far as it is stricter, and all of it where `pins` say that it is trusted. `kept`: where
+    other processes read what is known of the tools; None: nowhere.
     """
 
     ledger: OpenedLedger
@@ -22,3 +26,6 @@ class Parts:
     policy: Policy | None = None
     answer_within: float | None = None
     asks: bool = True
+    heeds: bool = True
+    pins: Mapping[str, Pin] = field(default_factory=dict[str, Pin])
+    kept: Kept | None = None

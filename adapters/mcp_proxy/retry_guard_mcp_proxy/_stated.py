@@ -54,7 +54,9 @@ def contract_of(fields: Mapping[str, Any]) -> Contract:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"]))
         why = f"{place}: {first['msg']}" if place else str(first["msg"])
-        raise StatedError(f"what its server states is no contract: {' '.join(why.split())}") from None
+        raise StatedError(
+            f"what its server states is no contract: {' '.join(why.split())}"
+        ) from None
     except (GuardError, RecursionError) as error:
         raise StatedError(f"what its server states is no contract: {error}") from None
 

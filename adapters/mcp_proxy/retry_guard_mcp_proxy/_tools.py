@@ -1,19 +1,36 @@
 """The server's tools: which are guarded, and what the client sees of them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from retry_guard import Contract, UsageError
+from retry_guard import Contract, GuardError, UsageError
 from retry_guard_mcp_proxy._messages import Message, is_list, is_object, object_in
+from retry_guard_mcp_proxy._notes import note
+from retry_guard_mcp_proxy._schemas import is_plain, key_path, misfit, without
+from retry_guard_mcp_proxy._trust import NOBODY, Trust, Word
 
 
 class Tools:
-    """Contracts, and what the server has said of its tools."""
+    """Contracts, and what the server has said of its tools. `words`: what counts, by tool."""
 
-    def __init__(self, contracts: Mapping[str, Contract], *, show_key: bool) -> None:
-        """Know the contracts only. `show_key`: the client sees the parameter for the key too."""
+    def __init__(
+        self,
+        contracts: Mapping[str, Contract],
+        *,
+        show_key: bool,
+        trust: Trust | None = None,
+        adopt: Callable[[Contract], None] | None = None,
+    ) -> None:
+        """Know the contracts only. `show_key`: the client sees the parameter for the key too.
+
+        `trust`: weighs what the server states of itself; None: that counts for nothing. `adopt`:
+        puts a contract among the others, in place of what counted for its tool.
+        """
         self._contracts, self._show_key = contracts, show_key
-        self._known: dict[str, Message] = {}
+        self._trust, self._adopt = trust, adopt
+        self.known: dict[str, Message] = {}
+        self.words: dict[str, Word] = {}
+        self._told: set[str] = set()
 
     def guarded(self, name: object) -> Contract | None:
         """Return the contract of a tool that writes; None: its calls pass as they are."""
@@ -22,13 +39,18 @@ class Tools:
 
     def has_output_schema(self, name: str) -> bool:
         """Whether clients will look for structured content in its results."""
-        return is_object(self._known.get(name, {}).get("outputSchema"))
+        return is_object(self.known.get(name, {}).get("outputSchema"))
+
+    def must_be_listed(self, name: str) -> bool:
+        """Whether what counts for a tool depends on a list that nobody has asked for yet."""
+        waits = self._trust is not None and self._trust.waits_for(name)
+        return waits and name not in self.known
 
     def check(self, contract: Contract) -> None:
         """Raise `UsageError` for a contract whose key the tool has no parameter for."""
-        path = _key_path(contract)
-        schema = object_in(self._known.get(contract.tool, {}), "inputSchema")
-        if path is None or not _is_plain(schema):
+        path = key_path(contract)
+        schema = object_in(self.known.get(contract.tool, {}), "inputSchema")
+        if path is None or not is_plain(schema):
             return
         if path[0] not in object_in(schema, "properties"):
             name = contract.tool
@@ -36,6 +58,13 @@ class Tools:
                 f"{name} has no parameter {path[0]}, which its contract names for the key: an "
                 "operator has to mend the contract; nothing was sent"
             )
+
+    def heed(self, name: str, result: object) -> None:
+        """Say once on standard error that a tool's result is not what it declares."""
+        wrong = misfit(self.known.get(name, {}), result)
+        if wrong is not None and name not in self._told:
+            self._told.add(name)
+            note(f"{ascii(name)[1:-1]} {wrong}: passed on as it is")
 
     def shown(self, response: Message) -> Message | None:
         """Learn from a list of tools; return it without the parameters for keys.
@@ -46,49 +75,37 @@ class Tools:
         listed = result.get("tools")
         if not is_list(listed):
             return None
+        self.learn(listed)
         seen = [self._seen(tool) for tool in listed]
         if all(new is old for new, old in zip(seen, listed, strict=True)):
             return None
         return {**response, "result": {**result, "tools": seen}}
 
+    def learn(self, listed: list[Any]) -> None:
+        """Note what a server says of its tools, and let it count as far as it does."""
+        for tool in listed:
+            if is_object(tool) and isinstance(tool.get("name"), str):
+                self.known[tool["name"]] = tool
+        if self._trust is not None:
+            for name in self.known:
+                self._weigh(name, self._trust)
+
+    def _weigh(self, name: str, trust: Trust) -> None:
+        former = self.words.get(name, NOBODY)
+        try:
+            word = trust.word(name, self.known, former)
+            if word.contract is not None and word != former and self._adopt is not None:
+                self._adopt(word.contract)
+        except (GuardError, ValueError, RecursionError) as error:
+            why = " ".join(str(error).split())
+            word = Word(former.contract, former.who, f"what its server states is not used: {why}")
+        self.words[name] = word
+
     def _seen(self, tool: Any) -> Any:
         name = tool.get("name") if is_object(tool) else None
         if not is_object(tool) or not isinstance(name, str):
             return tool
-        self._known[name] = tool
         contract = self.guarded(name)
-        path = None if contract is None or self._show_key else _key_path(contract)
-        schema = None if path is None else _without(object_in(tool, "inputSchema"), path)
+        path = None if contract is None or self._show_key else key_path(contract)
+        schema = None if path is None else without(object_in(tool, "inputSchema"), path)
         return tool if schema is None else {**tool, "inputSchema": schema}
-
-
-def _key_path(contract: Contract) -> list[str] | None:
-    """The argument that is the key; None: there is none, or it travels beside the arguments."""
-    key = contract.key
-    if key is None or key.carried or any(mark in key.param for mark in "[\\"):
-        return None
-    return key.param.split(".")
-
-
-def _is_plain(schema: Message) -> bool:
-    """Whether its properties are all that it may have."""
-    elsewhere = {"$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties"} & schema.keys()
-    return isinstance(schema.get("properties"), dict) and not elsewhere
-
-
-def _without(schema: Message, path: list[str]) -> Message | None:
-    """The schema without a property; None: it does not have it there."""
-    properties = object_in(schema, "properties")
-    name, *rest = path
-    if name not in properties:
-        return None
-    if rest:
-        inner = _without(object_in(properties, name), rest)
-        return inner and {**schema, "properties": {**properties, name: inner}}
-    kept = {n: value for n, value in properties.items() if n != name}
-    required = schema.get("required")
-    if not is_list(required) or name not in required:
-        return {**schema, "properties": kept}
-    needed = [each for each in required if each != name]
-    bare = {n: value for n, value in schema.items() if n != "required"}
-    return {**bare, "properties": kept, **({"required": needed} if needed else {})}

@@ -1,0 +1,80 @@
+"""The server's tools as the proxy gets to know them, and who is told of them."""
+
+import asyncio
+from typing import Any
+
+from retry_guard import AsyncGuard, Contract
+from retry_guard_mcp_proxy._listing import list_tools
+from retry_guard_mcp_proxy._messages import Message
+from retry_guard_mcp_proxy._naming import Naming
+from retry_guard_mcp_proxy._notes import note
+from retry_guard_mcp_proxy._parts import Parts
+from retry_guard_mcp_proxy._session import Session
+from retry_guard_mcp_proxy._tools import Tools
+from retry_guard_mcp_proxy._trust import Trust
+from retry_guard_mcp_proxy._upstream import Upstream
+
+
+class Catalogue:
+    """What counts for each tool, for these guards. `tools`: what is known of them."""
+
+    def __init__(
+        self, parts: Parts, guards: tuple[AsyncGuard, ...], upstream: Upstream, session: Session
+    ) -> None:
+        """Raises `UsageError` for what is trusted and does not fit together."""
+        self._guards, self._upstream, self._session = guards, upstream, session
+        contracts = guards[0].contracts
+        trust = Trust(contracts, parts.pins) if parts.heeds else None
+        show, adopt = parts.show_key, self._adopt
+        self.tools = Tools(contracts, show_key=show, trust=trust, adopt=adopt)
+        for contract in () if trust is None else trust.before():
+            self._adopt(contract)
+        self._naming, self._listing = Naming(parts.kept), asyncio.Lock()
+        self._writing: set[asyncio.Task[Any]] = set()
+
+    def _adopt(self, contract: Contract) -> None:
+        for guard in self._guards:
+            former = guard.contracts.get(contract.tool)
+            if former != contract:
+                guard.contracts.pop(contract.tool, None)
+                try:
+                    guard.add(contract)
+                except BaseException:
+                    if former is not None:
+                        guard.contracts[contract.tool] = former
+                    raise
+
+    def shown(self, response: Message) -> Message | None:
+        """Learn from a list of tools; return it as the client shall see it; None: as it is."""
+        changed = self.tools.shown(response)
+        self._tell()
+        return changed
+
+    def _tell(self) -> None:
+        words, known = dict(self.tools.words), dict(self.tools.known)
+        self._naming.name(words, known)
+        writing = asyncio.create_task(asyncio.to_thread(self._naming.keep, words, known))
+        self._writing.add(writing)
+        writing.add_done_callback(self._writing.discard)
+
+    async def ready(self, name: str) -> None:
+        """Ask the server for its list, where trust in this tool depends on it.
+
+        Where there is none, the tool is guarded as if nothing were trusted.
+        """
+        async with self._listing:
+            if not self.tools.must_be_listed(name):
+                return
+            try:
+                listed = await list_tools(self._upstream, self._session)
+            except Exception as error:  # noqa: BLE001 - of whatever transport
+                why = str(error) or type(error).__name__
+                note(f"{ascii(name)[1:-1]} is not trusted as long as its server lists nothing: {why}")
+                return
+            self.tools.learn(listed)
+            self._tell()
+
+    async def close(self) -> None:
+        """Return when all is kept."""
+        if self._writing:
+            await asyncio.wait(self._writing)
