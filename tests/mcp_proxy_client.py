@@ -20,7 +20,7 @@ COMMAND = (sys.executable, "-m", "retry_guard_console", "mcp")
 META: dict[str, Any] = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
-    "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
+    "io.modelcontextprotocol/clientCapabilities": {},
 }
 INITIALIZE: dict[str, Any] = {
     "protocolVersion": "2025-11-25",

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import socket
 import struct
@@ -90,9 +91,11 @@ class ServedSite(UrlSite):
     def clean(self) -> Self:
         """Forget all that was, and begin a new life."""
         self.kill()
-        for path in (*self.folder.glob("*.jsonl"), *self.folder.glob("guard.db*")):
-            path.unlink()
-        (self.folder / "lives.txt").unlink(missing_ok=True)
+        for path in self.folder.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path.name != "contracts.yaml":
+                path.unlink()
         self.start()
         return self
 

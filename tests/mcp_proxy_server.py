@@ -6,12 +6,14 @@ effects.jsonl    each effect of a write, a line each
 heard.jsonl      each line that came in, as it came
 fates.jsonl      how the next calls of writes go, a word each, the first is used up first
 lives.txt        a line for each start
+tools.json       its tools, as a list of pages; without it, those that stand here
 
 Fates: `ok`; `kill_after`, `kill_before` (the process kills itself, with or without the effect);
-`hang_after`, `hang_before` (no answer); `slow` (0.5 s, then ok); `error_after`, `error_before`
-(isError); `rpc_after` (-32603); `refuse` (-32602); `close` (closes its output after the effect);
-`fake` (the effect, with a mark in `_meta` that only a guard may give); `input` (asks for input),
-`slow_input` (so after 0.5 s).
+`hang_after`, `hang_before` (no answer); `slow`, `slow_kill` (0.5 s, then ok or `kill_after`);
+`slower`, `slower_kill` (so after 2 s); `error_after`, `error_before` (isError); `rpc_after`
+(-32603); `refuse` (-32602); `close` (closes its output after the effect); `fake` (the effect, with
+a mark in `_meta` that only a guard may give); `input` (asks for input), `slow_input` (so after
+0.5 s).
 """
 
 import base64
@@ -126,7 +128,7 @@ class Server:
             case "subscriptions/listen":
                 self.say({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
             case "tools/list":
-                self.answer(message["id"], {"tools": TOOLS}, stateless=stateless)
+                self.answer(message["id"], self.page(params), stateless=stateless)
             case "tools/call" if "id" in message:
                 call = (message["id"], params, stateless)
                 threading.Thread(target=self.call, args=call, daemon=True).start()
@@ -151,6 +153,13 @@ class Server:
             case _:
                 pass
 
+    def page(self, params: Json) -> Json:
+        """A list of tools: those of `tools.json`, a file that may hold several pages."""
+        pages: list[list[Json]] = (self.read("tools.json") or [[TOOLS]])[0]
+        at = int(params.get("cursor", 0))
+        more = {"nextCursor": str(at + 1)} if at + 1 < len(pages) else {}
+        return {"tools": pages[at], **more}
+
     def call(self, given: object, params: Json, stateless: bool) -> None:
         tool, arguments = params.get("name"), inside(params, "arguments")
         if tool == "list_charges":
@@ -167,8 +176,10 @@ class Server:
     def write(  # noqa: C901 - one case for each fate
         self, given: object, params: Json, fate: str, *, stateless: bool
     ) -> None:
-        if fate in ("slow", "slow_input"):
+        if fate in ("slow", "slow_input", "slow_kill"):
             time.sleep(0.5)
+        if fate in ("slower", "slower_kill"):
+            time.sleep(2.0)
         if fate in ("input", "slow_input") and "inputResponses" not in params:
             wanted = {"confirm": {"method": "elicitation/create", "params": {"message": "Sure?"}}}
             asked = {"resultType": "input_required", "inputRequests": wanted}
@@ -184,7 +195,7 @@ class Server:
         with self.store:
             result = self.effect(params)
         match fate:
-            case "kill_after":
+            case "kill_after" | "slow_kill" | "slower_kill":
                 os.kill(os.getpid(), signal.SIGKILL)
             case "close":
                 os.close(1)

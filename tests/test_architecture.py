@@ -46,11 +46,11 @@ DIRECTIONS = {
     "retry_guard_langgraph": allowed(
         "retry_guard", *EDGE[2:], "langchain", "langchain_core", "langgraph"
     ),
-    "retry_guard_functions": allowed("retry_guard", *EDGE[1:], "pydantic"),
-    "retry_guard_openai": allowed("retry_guard", "retry_guard_functions", *EDGE[1:], "openai"),
-    "retry_guard_openai_agents": allowed(
-        "retry_guard", *EDGE[1:], "agents", "mcp", "openai"
+    "retry_guard_functions": allowed(
+        "retry_guard", *EDGE[1:], "jsonschema", "pydantic", "referencing"
     ),
+    "retry_guard_openai": allowed("retry_guard", "retry_guard_functions", *EDGE[1:], "openai"),
+    "retry_guard_openai_agents": allowed("retry_guard", *EDGE[1:], "agents", "mcp", "openai"),
     "retry_guard_anthropic": allowed(
         "retry_guard", "retry_guard_functions", *EDGE[1:], "anthropic"
     ),

@@ -14,6 +14,8 @@ from mcp_proxy_http_sites import ServedSite
 
 POST = {"text": "hello"}
 CHARGE = {"customer": "c1 é", "amount": 5}
+ALONE: Json = {**META, "io.modelcontextprotocol/clientCapabilities": {}}
+"""What a client says where nobody can be asked."""
 ELICITS: dict[str, Any] = {**INITIALIZE, "capabilities": {"elicitation": {}}}
 
 
@@ -35,9 +37,9 @@ class Caller:
     """A client of one of the generations."""
 
     def __init__(self, proxy: Proxy, *, stateless: bool) -> None:
-        self.proxy, self.meta = proxy, META if stateless else {}
+        self.proxy, self.meta = proxy, ALONE if stateless else {}
         if stateless:
-            proxy.result(proxy.ask("server/discover", {"_meta": META}))
+            proxy.result(proxy.ask("server/discover", {"_meta": ALONE}))
         else:
             proxy.initialize()
 
@@ -229,8 +231,7 @@ def test_the_server_asks_and_announces_in_a_session(streams: ServedSite) -> None
 
 def test_without_sessions_the_server_asks_by_its_result(streams: ServedSite) -> None:
     with streams.proxy() as proxy:
-        caller = Caller(proxy, stateless=True)
-        asked = caller.called("ask", {})
+        asked = proxy.called("ask", {}, _meta=META)
         assert asked["resultType"] == "input_required"
         responses = {"name": {"action": "accept", "content": {"name": "Ada"}}}
         given = proxy.call("ask", {}, _meta=META, inputResponses=responses)

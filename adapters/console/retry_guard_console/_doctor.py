@@ -5,6 +5,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from retry_guard_console._doctor_servers import servers
 from retry_guard_console._reading import readable_records
 from retry_guard_console._shared import TO_MEND, WELL, add_ledger_option, moment, show, shown, table
 from retry_guard_ledgers import (
@@ -36,8 +37,9 @@ def add(subparsers: "Subparsers") -> None:
     parser = subparsers.add_parser(
         "doctor",
         help="say whether the ledger is usable, and what is not guarded",
-        description="Say whether the ledger can be written, what waits for an answer and, with "
-        "--contracts, which writes nothing can settle. Nothing is changed.",
+        description="Say whether the ledger can be written, what waits for an answer, which tools of "
+        "the MCP servers that were seen are not guarded and, with --contracts, which writes nothing "
+        "can settle. Nothing is changed.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -49,10 +51,10 @@ def add(subparsers: "Subparsers") -> None:
 def run(given: argparse.Namespace) -> int:
     """Print what was found; return 1 if there is something to mend."""
     found = [] if given.contracts is None else _contracts(given.contracts)
-    found = [*_ledger(given.ledger), *found]
+    found = [*_ledger(given.ledger), *found, *servers(given.ledger)]
     rows = table("", "checked", "found")
     for finding in found:
-        rows.add_row("ok" if finding.well else "MEND", finding.name, shown(finding.text))
+        rows.add_row("ok" if finding.well else "MEND", shown(finding.name), shown(finding.text))
     print(f"ledger {shown(ledger_url(given.ledger))}")
     show(rows)
     return WELL if all(finding.well for finding in found) else TO_MEND

@@ -21,6 +21,15 @@ examples:
 _LIST = """\
 example:
   retry-guard ledger list --state open --scope acme
+  retry-guard ledger list --observed
+
+what a guard would have done, with --observed:
+  send            the same as was done
+  replay, join    give the first call's result in place of a second send
+  read            after the send, whose outcome was unknown: read back
+  reissue         (likewise) send it again with the same key
+  ask             (likewise) ask a person
+  refuse          not send it; the reason says why
 """
 _SHOW = """\
 example:
@@ -54,6 +63,11 @@ def add(subparsers: "Subparsers") -> None:
     kinds = parser.add_subparsers(required=True, metavar="WHAT")
     listed = _verb(kinds, "list", verbs.list_all, "unresolved actions first, oldest first", _LIST)
     listed.add_argument("--state", choices=verbs.STATES, help="only actions in this state")
+    listed.add_argument(
+        "--observed",
+        action="store_true",
+        help="what retry-guard mcp --mode observe would have done, in place of what is recorded",
+    )
     shown = _verb(kinds, "show", verbs.show_one, "everything that is recorded of an action", _SHOW)
     shown.add_argument("id", metavar="ID", help=_ID)
     shown.add_argument("--show-key", action="store_true", help="show the idempotency key too")

@@ -7,6 +7,7 @@ from contextlib import closing
 from typing import get_args
 
 from retry_guard_console._facts import facts, for_people, plain
+from retry_guard_console._observed import list_observed
 from retry_guard_console._reading import STATES, readable_records
 from retry_guard_console._shared import USAGE, WELL, moment, refuse, show, shown, table
 from retry_guard_core import Record
@@ -22,7 +23,9 @@ def _opened(given: argparse.Namespace) -> closing[OpenedLedger]:
 
 
 def list_all(given: argparse.Namespace) -> int:
-    """Print what is recorded."""
+    """Print what is recorded, or what was observed."""
+    if given.observed:
+        return list_observed(given)
     with _opened(given) as ledger:
         records, wrong = readable_records(ledger, given.scope, given.state)
     records.sort(key=lambda record: record.state != "open")  # the oldest stay first

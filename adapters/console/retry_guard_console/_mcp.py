@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,6 +61,27 @@ def add(subparsers: "Subparsers") -> None:
         action="store_true",
         help="let the client see the parameters that carry keys (default: they are hidden)",
     )
+    parser.add_argument(
+        "--answer-within",
+        type=float,
+        metavar="SECONDS",
+        help="answer a guarded call after this long, whatever is known then (default: 5 s before "
+        "the limit that was measured of the client: codex 300 s, copilot 180 s, claude none; "
+        "else 50 s)",
+    )
+    parser.add_argument(
+        "--no-ask",
+        action="store_true",
+        help="put no forms to a person (default: where a client shows forms, a person is asked "
+        "what became of an action that nothing else can settle)",
+    )
+    parser.add_argument(
+        "--mode",
+        choices=("guard", "observe", "off"),
+        default="guard",
+        help="guard; or let all pass as it is and keep what a guard would have done, for "
+        "retry-guard ledger list --observed; or let all pass (default: guard)",
+    )
     add_options(parser)
     parser.add_argument(
         "command", nargs=argparse.REMAINDER, metavar="-- CMD…", help="how to start the server"
@@ -78,6 +100,9 @@ def run(given: argparse.Namespace) -> int:
         return refuse("mcp", "say how to start the server: retry-guard mcp -- CMD…, or --url URL")
     if given.scope is not None and not given.scope.strip():
         return refuse("mcp", "--scope is empty: name the account that the tools act for")
+    within = given.answer_within
+    if within is not None and not 0 < within < inf:
+        return refuse("mcp", "--answer-within: give a number of seconds above 0")
     if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - closed at start
         return refuse("mcp", "standard input is closed: let an MCP client start it")
     from retry_guard_mcp_proxy import Settings, serve
@@ -91,6 +116,9 @@ def run(given: argparse.Namespace) -> int:
         scope=given.scope,
         server=given.server,
         show_key=given.show_key,
+        answer_within=within,
+        asks=not given.no_ask,
+        mode=given.mode,
     )
     serve(settings, *_standard())
     return WELL

@@ -1,30 +1,11 @@
-"""Tools with a JSON schema of the caller's own.
+"""Tools with a JSON schema of the caller's own."""
 
-What is held against it: type, enum, const, required, properties, additionalProperties, items,
-anyOf, oneOf, allOf, and $ref inside the schema. Other keywords are for the model.
-"""
-
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from retry_guard import UsageError
 from retry_guard_functions._shapes import misfit
 from retry_guard_functions._signatures import signature_of
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-_TYPES: Mapping[str, Callable[[Any], bool]] = {
-    "null": lambda value: value is None,
-    "boolean": lambda value: isinstance(value, bool),
-    "integer": lambda value: _is_number(value) and float(value).is_integer(),
-    "number": _is_number,
-    "string": lambda value: isinstance(value, str),
-    "array": lambda value: isinstance(value, list),
-    "object": lambda value: isinstance(value, dict),
-}
 
 
 class Stated:
@@ -37,21 +18,26 @@ class Stated:
         parameters: Mapping[str, Any],
         key: str | None,
     ) -> None:
-        """Take the schema. Raises `UsageError` if it is none of an object."""
+        """Take the schema. Raises `UsageError` if it is none, or none of an object."""
         if parameters.get("type", "object") != "object":
             raise UsageError(f"{tool}: parameters must be the JSON schema of an object")
         self._tool, self._signature = tool, signature_of(tool, function)
         self._key = key
         shown: dict[str, Any] = {"type": "object", "properties": {}, **parameters}
-        shown["properties"] = {n: s for n, s in shown["properties"].items() if n != key}
-        if "required" in shown:
-            shown["required"] = [name for name in shown["required"] if name != key]
+        properties: Any = shown["properties"]
+        required = shown.get("required")
+        if isinstance(properties, Mapping):
+            named = cast("Mapping[str, Any]", properties).items()
+            shown["properties"] = {name: part for name, part in named if name != key}
+        if isinstance(required, list):
+            names = cast("Any", required)
+            shown["required"] = [name for name in names if name != key]
+        self._schema = _schema_of(tool, shown)
         self.parameters: Mapping[str, Any] = shown
 
     def fit(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return them as they are."""
-        for where, what in _faults(arguments, self.parameters, self.parameters, ""):
-            misfit(self._tool, where, what)
+        self._schema.check(arguments)
         self._bind(arguments)
         return arguments
 
@@ -68,62 +54,11 @@ class Stated:
             misfit(self._tool, "", "the function does not take these names")
 
 
-def _faults(value: Any, schema: Any, root: Any, where: str) -> Iterator[tuple[str, str]]:
-    """Yield where a value does not fit a schema, and what would."""
-    if not isinstance(schema, Mapping):
-        if schema is False:
-            yield where, "not allowed"
-        return
-    rule = cast("Mapping[str, Any]", schema)
-    if "$ref" in rule:
-        yield from _faults(value, _target(rule["$ref"], root), root, where)
-    kinds = rule.get("type")
-    names = [kinds] if isinstance(kinds, str) else cast("list[str]", kinds or [])
-    if names and not any(_TYPES.get(name, bool)(value) for name in names):
-        yield where, f"must be {' or '.join(names)}"
-        return
-    if "enum" in rule and value not in rule["enum"]:
-        yield where, "must be one of those in the schema"
-    if "const" in rule and value != rule["const"]:
-        yield where, "must be the one in the schema"
-    yield from _combined(value, rule, root, where)
-    if isinstance(value, dict):
-        yield from _in_object(cast("dict[str, Any]", value), rule, root, where)
-    if isinstance(value, list):
-        for number, each in enumerate(cast("Iterable[Any]", value)):
-            yield from _faults(each, rule.get("items"), root, _step(where, str(number)))
-
-
-def _combined(
-    value: Any, rule: Mapping[str, Any], root: Any, where: str
-) -> Iterator[tuple[str, str]]:
-    for each in rule.get("allOf", ()):
-        yield from _faults(value, each, root, where)
-    for name in ("anyOf", "oneOf"):
-        found = [next(_faults(value, each, root, where), None) for each in rule.get(name, ())]
-        if found and None not in found:
-            yield where, f"fits none of {name} in the schema"
-
-
-def _in_object(
-    value: dict[str, Any], rule: Mapping[str, Any], root: Any, where: str
-) -> Iterator[tuple[str, str]]:
-    known: Mapping[str, Any] = rule.get("properties", {})
-    for name in rule.get("required", ()):
-        if name not in value:
-            yield _step(where, name), "is required"
-    for name, each in value.items():
-        part = known.get(name, rule.get("additionalProperties"))
-        yield from _faults(each, part, root, _step(where, name))
-
-
-def _step(where: str, name: str) -> str:
-    return f"{where}.{name}" if where else name
-
-
-def _target(ref: Any, root: Any) -> Any:
-    """Return the part that a `#/…` names; nothing is held against any other."""
-    found = root
-    for step in str(ref).removeprefix("#/").split("/"):
-        found = cast("Mapping[str, Any]", found).get(step) if isinstance(found, Mapping) else None
-    return found
+def _schema_of(tool: str, schema: dict[str, Any]) -> Any:
+    """Return what holds it against arguments. Raises `UsageError` without the library for it."""
+    try:
+        from retry_guard_functions._schemas import Schema  # noqa: PLC0415 - of an extra
+    except ModuleNotFoundError as error:
+        msg = f"{tool} has a schema of its own, and there is no {error.name}: "
+        raise UsageError(f"{msg}pip install 'agent-retry-guard[openai]' or [anthropic]") from None
+    return Schema(tool, schema)

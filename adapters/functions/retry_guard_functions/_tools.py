@@ -18,7 +18,7 @@ class FunctionTool:
     """A function with a JSON schema of the caller's own.
 
     `parameters`: the schema of an object; `function` takes its properties as keyword arguments.
-    Of it, types, enumerations, required and additional properties are held against a call.
+    Each call is held against it; `format` is for the model only.
     """
 
     name: str

@@ -13,7 +13,13 @@ from retry_guard_ledgers._protocol import (
 )
 from retry_guard_ledgers._rules import Finding
 from retry_guard_ledgers._sqlite import SQLiteLedger
-from retry_guard_ledgers._urls import NoLedgerError, OpenedLedger, ledger_url, open_ledger
+from retry_guard_ledgers._urls import (
+    NoLedgerError,
+    OpenedLedger,
+    beside,
+    ledger_url,
+    open_ledger,
+)
 
 __all__ = [
     "SCHEME",
@@ -28,6 +34,7 @@ __all__ = [
     "OpenedLedger",
     "SQLiteLedger",
     "about",
+    "beside",
     "changed",
     "ledger_url",
     "may_save",

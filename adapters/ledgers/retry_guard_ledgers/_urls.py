@@ -55,6 +55,18 @@ def ledger_url(url: str | None = None) -> str:
     return f"sqlite:///{_own_path()}" if url is None else masked(url)
 
 
+def beside(url: str | None = None) -> Path | None:
+    """Return the folder for what is kept beside a ledger; None: it is on no disk of this machine.
+
+    It is named like the ledger's file, with `.servers` after it. It need not exist.
+    """
+    url = url if url is not None else os.environ.get(VARIABLE) or None
+    if url is not None and not url.startswith("sqlite://"):
+        return None
+    path = _own_path() if url is None else _path(url, url.partition("://")[2])
+    return path.with_name(f"{path.name}.servers")
+
+
 def masked(url: str) -> str:
     """Return an address as it may be shown: without passwords, on one line."""
     hidden = re.sub(r"(://[^/?#:@\s]*):.*@", r"\1:***@", url, flags=re.DOTALL)

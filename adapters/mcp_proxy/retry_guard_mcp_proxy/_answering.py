@@ -2,14 +2,14 @@
 
 import logging
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
-from retry_guard import AsyncGuard, GuardError, Outcome, Policy, Unresolved
+from retry_guard import AsyncGuard, GuardError, LedgerError, Outcome, Policy, Unresolved
 from retry_guard_mcp_proxy._answers import answer_of, refused
 from retry_guard_mcp_proxy._catalogue import Catalogue
 from retry_guard_mcp_proxy._exchange import Exchange
 from retry_guard_mcp_proxy._judging import judge
-from retry_guard_mcp_proxy._late import LateLedger
+from retry_guard_mcp_proxy._late import Deliveries, LateLedger
 from retry_guard_mcp_proxy._messages import INTERNAL_ERROR, Message
 from retry_guard_mcp_proxy._parts import Parts
 from retry_guard_mcp_proxy._people import People
@@ -38,7 +38,7 @@ class Answering:
         session: Session,
     ) -> None:
         """Raises `UsageError` for parts that do not fit together."""
-        late: Any = ledger  # a ledger in all but name
+        self._ledger, late = ledger, cast("Any", ledger)  # a ledger in all but name
         contracts, policy = tuple(parts.contracts), parts.policy or Policy()
         read = reader(upstream, session)
         self._guard = AsyncGuard(late, contracts, classify=judge, read=read, policy=policy)
@@ -64,12 +64,20 @@ class Answering:
             _log.exception("the proxy failed at a call of %s", exchange.tool)
             return {"error": {"code": INTERNAL_ERROR, "message": _FAILED}}
 
+    async def delivered(self, here: Deliveries) -> None:
+        """Note that the client has an answer."""
+        try:
+            await self._guard.with_ledger(self._ledger.delivered, here)
+        except LedgerError as error:
+            _log.warning("an answer counts as not delivered: %s", error)
+
     async def _answered(self, exchange: Exchange, reply: Reply | None) -> Message:
         said = "settled" if reply is None else await self._people.take(reply)
         structured = self.tools.has_output_schema(exchange.tool)
         while True:
             guard = self._noting if said == "refused" else self._guard
             outcome = await self._outcome(guard, exchange)
+            self.tools.heed(exchange.tool, exchange.last.result)
             answer = answer_of(outcome, exchange.last, structured=structured)
             if not isinstance(outcome, Unresolved) or said != "settled":
                 return answer

@@ -30,7 +30,7 @@ def answer_of(outcome: Outcome, own: Answer | None, *, structured: bool) -> Mess
     """
     match outcome:
         case Done(value, replayed, warning):
-            if own is not None and value is own.result:
+            if own is not None and "result" in own.response and value is own.result:
                 result = value
             else:
                 result = _shown(value, warning, structured=structured)

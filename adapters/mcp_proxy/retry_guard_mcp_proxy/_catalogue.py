@@ -69,7 +69,7 @@ class Catalogue:
                 listed = await list_tools(self._upstream, self._session)
             except Exception as error:  # noqa: BLE001 - of whatever transport
                 why = str(error) or type(error).__name__
-                note(f"{ascii(name)[1:-1]} is not trusted as long as its server lists nothing: {why}")
+                note(f"{ascii(name)[1:-1]}: not trusted while its server lists no tools: {why}")
                 return
             self.tools.learn(listed)
             self._tell()

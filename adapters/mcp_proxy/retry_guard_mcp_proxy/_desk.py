@@ -2,18 +2,17 @@
 
 import asyncio
 import contextlib
-import logging
 from collections.abc import Coroutine
 from typing import Any
 
-from retry_guard import ArgumentError, LedgerError
+from retry_guard import ArgumentError
 from retry_guard_contracts import parse_arguments
 from retry_guard_mcp_proxy._answering import Answering
 from retry_guard_mcp_proxy._answers import unfinished
 from retry_guard_mcp_proxy._asker import Asker
 from retry_guard_mcp_proxy._client import Client
 from retry_guard_mcp_proxy._exchange import Ends, Exchange
-from retry_guard_mcp_proxy._late import Deliveries, LateLedger
+from retry_guard_mcp_proxy._late import LateLedger
 from retry_guard_mcp_proxy._messages import (
     INVALID_PARAMS,
     INVALID_REQUEST,
@@ -31,8 +30,6 @@ from retry_guard_mcp_proxy._session import Session
 from retry_guard_mcp_proxy._state import Reply
 from retry_guard_mcp_proxy._turns import turn_of
 from retry_guard_mcp_proxy._upstream import Upstream
-
-_log = logging.getLogger("retry_guard")
 
 SAVING = 10.0
 """Seconds in which calls that are stopped have to be recorded as such."""
@@ -132,15 +129,9 @@ class GuardDesk:
                 exchange.here = here
                 answer = await self._answering.answer(exchange, reply)
             if await exchange.tell(answer):
-                await asyncio.to_thread(self._noted, here)
+                await self._answering.delivered(here)
         finally:
             self._running.calls.discard(exchange)
-
-    def _noted(self, here: Deliveries) -> None:
-        try:
-            self._ledger.delivered(here)
-        except LedgerError as error:
-            _log.warning("an answer counts as not delivered: %s", error)
 
     def cancel(self, given: object) -> bool:
         """Note that nobody waits for that call any more; return whether there is one."""
@@ -154,6 +145,15 @@ class GuardDesk:
     def told(self, response: Message) -> bool:
         """Take what a person says; return whether it answers a request of the proxy's own."""
         return self._people.told(response)
+
+    def passes(self, message: Message) -> None:
+        """Calls that pass are nobody's affair."""
+
+    def answered(self, response: Message) -> None:
+        """Nor are their answers."""
+
+    def lost(self, error: Exception, given: object = None) -> None:
+        """Nor that there is none."""
 
     async def settled(self) -> None:
         """Return when no call is under way."""

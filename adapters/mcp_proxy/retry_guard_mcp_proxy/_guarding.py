@@ -36,6 +36,18 @@ class Desk(Protocol):
         """Return a list of tools as the client shall see it; None: as it is."""
         ...
 
+    def passes(self, message: Message) -> None:
+        """Learn that a call passes as it is."""
+        ...
+
+    def answered(self, response: Message) -> None:
+        """Learn what was answered to what passed."""
+        ...
+
+    def lost(self, error: Exception, given: object = None) -> None:
+        """Learn that no answer will come to what passed; with an id: to that request."""
+        ...
+
     async def settled(self) -> None:
         """Return when no call is under way."""
         ...

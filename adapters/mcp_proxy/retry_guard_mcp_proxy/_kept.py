@@ -10,7 +10,6 @@ NAME.observed.jsonl   what a guard would have done, a line each (the former ones
 import json
 import os
 import re
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
@@ -145,7 +144,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _write(path: Path, value: dict[str, Any]) -> None:
     """Write a file whole or not at all."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    draft = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
     with _told(path):
         path.parent.mkdir(mode=0o700, exist_ok=True)
         try:

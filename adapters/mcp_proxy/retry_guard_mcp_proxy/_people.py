@@ -76,9 +76,10 @@ class People:
             if not await self._client.tell(encoded(request_of(given, ELICIT, form(question)))):
                 return "unreached"
             over = asyncio.create_task(asker.over.wait())
+            either: set[asyncio.Future[Any]] = {future, over}
             try:
                 first = asyncio.FIRST_COMPLETED
-                await asyncio.wait({future, over}, timeout=ASKED, return_when=first)
+                await asyncio.wait(either, timeout=ASKED, return_when=first)
             finally:
                 over.cancel()
             if not future.done():

@@ -4,17 +4,22 @@ from collections.abc import Callable
 from functools import partial
 
 from retry_guard import Contract, UsageError, load_contracts
-from retry_guard_ledgers import open_ledger
+from retry_guard_ledgers import beside, open_ledger
 from retry_guard_mcp_proxy._client import Client
 from retry_guard_mcp_proxy._desk import GuardDesk
+from retry_guard_mcp_proxy._guarding import Desk
+from retry_guard_mcp_proxy._kept import Kept, KeptError
+from retry_guard_mcp_proxy._notes import note
+from retry_guard_mcp_proxy._observing import ObservingDesk
 from retry_guard_mcp_proxy._parts import Parts
-from retry_guard_mcp_proxy._scope import scope_of, scope_of_url
+from retry_guard_mcp_proxy._scope import scope_of, scope_of_url, server_of, server_of_url
 from retry_guard_mcp_proxy._session import Session
 from retry_guard_mcp_proxy._settings import Settings
+from retry_guard_mcp_proxy._trust import Pin, pins_in
 from retry_guard_mcp_proxy._upstream import Upstream
 
 
-def prepare(settings: Settings) -> Callable[[Client, Upstream, Session], GuardDesk]:
+def prepare(settings: Settings) -> Callable[[Client, Upstream, Session], Desk]:
     """Read the contracts and open the ledger; return what makes the desk. Raises `GuardError`."""
     contracts = [] if settings.contracts is None else load_contracts(settings.contracts)
     mine = [one for one in contracts if _is_here(one, settings.server)]
@@ -22,15 +27,36 @@ def prepare(settings: Settings) -> Callable[[Client, Upstream, Session], GuardDe
         if contract.key is not None and contract.key.param.startswith("header:"):
             msg = f"{contract.tool}: a server that is a process gets no headers: name an argument"
             raise UsageError(f"{msg}, or meta:NAME, for the key")
+    ledger, is_on = open_ledger(settings.ledger), settings.mode != "off"
+    kept = kept_of(settings)
     parts = Parts(
-        ledger=open_ledger(settings.ledger),
-        contracts=mine,
+        ledger=ledger,
+        contracts=mine if is_on else (),
         scope=settings.scope or _scope_of(settings),
         show_key=settings.show_key,
         answer_within=settings.answer_within,
         asks=settings.asks,
+        heeds=is_on,
+        pins={} if kept is None else _pins(kept),
+        kept=kept if is_on else None,
     )
-    return partial(GuardDesk, parts)
+    return partial(ObservingDesk if settings.mode == "observe" else GuardDesk, parts)
+
+
+def kept_of(settings: Settings) -> Kept | None:
+    """Return what is kept of this server beside the ledger; None: nothing is."""
+    folder, url = beside(settings.ledger), settings.url
+    if folder is None:
+        return None
+    return Kept(folder, server_of(settings.command) if url is None else server_of_url(url))
+
+
+def _pins(kept: Kept) -> dict[str, Pin]:
+    try:
+        return pins_in(kept.trusted())
+    except KeptError as error:
+        note(f"nothing that the server states is trusted: {error}")
+        return {}
 
 
 def _scope_of(settings: Settings) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from retry_guard_mcp_proxy._asked import CANCELLED
 from retry_guard_mcp_proxy._asker import PROGRESS
 from retry_guard_mcp_proxy._client import Client
-from retry_guard_mcp_proxy._errors import DownError
+from retry_guard_mcp_proxy._errors import ClosedError, DownError
 from retry_guard_mcp_proxy._guarding import Desk
 from retry_guard_mcp_proxy._messages import (
     CLOSED,
@@ -37,9 +37,12 @@ CALL, LIST = "tools/call", "tools/list"
 class Relay:
     """Passes lines on. `ready`: gives the desk, once it is set up."""
 
-    def __init__(self, client: Client, session: Session, ready: Awaitable[Desk]) -> None:
-        """Pass nothing on yet."""
+    def __init__(
+        self, client: Client, session: Session, ready: Awaitable[Desk], *, guards: bool = True
+    ) -> None:
+        """Pass nothing on yet. `guards`: else all passes as it is, whatever it may be."""
         self._client, self._session, self._ready = client, session, ready
+        self._guards = guards
         self._desk: Desk | None = None
 
     def ears(self) -> Ears:
@@ -47,7 +50,7 @@ class Relay:
         return Ears(
             said=self._from_server,
             asked=self._client.asked,
-            ended=self._client.ended,
+            ended=self._ended,
             again=self._client.listening,
         )
 
@@ -70,7 +73,10 @@ class Relay:
         if message.get("method") != CALL:
             return None
         self._desk = self._desk or await self._ready
-        return self._desk if self._desk.owns(message) else None
+        if self._desk.owns(message):
+            return self._desk
+        self._desk.passes(message)
+        return None
 
     async def _from_client(self, line: bytes, message: Any, upstream: Upstream) -> None:
         if is_list(message):
@@ -105,12 +111,19 @@ class Relay:
         try:
             await upstream.pass_on(line, message)
         except DownError as error:
+            if self._desk is not None:
+                self._desk.lost(error, message["id"])
             await self._refuse(message["id"], CLOSED, f"Connection closed: {error}")
+
+    async def _ended(self, how: str) -> None:
+        if self._desk is not None:
+            self._desk.lost(ClosedError(f"the connection closed: the server ended ({how})"))
+        await self._client.ended(how)
 
     async def _batch(self, line: bytes, messages: list[Any], upstream: Upstream) -> None:
         """Pass a batch on, unless something in it is for the guard."""
         requests = [one for one in messages if is_object(one) and is_request(one)]
-        if not any(one["method"] in (CALL, LIST) for one in requests):
+        if not self._guards or not any(one["method"] in (CALL, LIST) for one in requests):
             await upstream.pass_on(line, messages)
             return
         why = "batches with calls of tools are not passed on: send one message a line"
@@ -119,7 +132,7 @@ class Relay:
 
     async def _unreadable(self, line: bytes, error: Exception, upstream: Upstream) -> None:
         """Refuse what cannot be read: the server might read it otherwise, as a call."""
-        if line.isspace():
+        if line.isspace() or not self._guards:
             await upstream.pass_on(line, [])
         else:
             await self._refuse(None, PARSE_ERROR, f"no JSON: {error}")
@@ -155,7 +168,9 @@ class Relay:
             return None
         self._session.answered(message)
         asked = self._client.answered(message.get("id"))
-        changed = without_ours(message) or message
+        if self._desk is not None:
+            self._desk.answered(message)
+        changed = (self._guards and without_ours(message)) or message
         if asked is not None and asked.method == LIST:
             self._desk = self._desk or await self._ready
             changed = self._desk.shown(changed) or changed

@@ -42,7 +42,7 @@ class _Proxy:
         self._obey_signals()
         session, client = Session(), Client(await outlet(outgoing))
         ready: asyncio.Future[Desk] = asyncio.get_running_loop().create_future()
-        relay = Relay(client, session, ready)
+        relay = Relay(client, session, ready, guards=self._settings.mode == "guard")
         upstream = await self._reached(process, session, relay.ears())
         setting_up = asyncio.create_task(self._set_up(ready, client, upstream, session))
         relaying = asyncio.create_task(relay.run(lines(pieces(incoming)), upstream))

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
+
+Mode = Literal["guard", "observe", "off"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,7 +17,8 @@ class Settings:
     user of the system, and this server. `server`: which contracts of the file count; None: all.
     `show_key`: the client sees the parameters for keys. `answer_within`: seconds after which a
     guarded call is answered, whatever is known then; None: as was measured of the client. `asks`:
-    a person may be asked, where the client shows forms.
+    a person may be asked, where the client shows forms. `mode`: `observe` lets all pass as it is
+    and keeps what a guard would have done, `off` lets it pass.
     """
 
     command: tuple[str, ...] = ()
@@ -27,3 +31,4 @@ class Settings:
     show_key: bool = False
     answer_within: float | None = None
     asks: bool = True
+    mode: Mode = "guard"

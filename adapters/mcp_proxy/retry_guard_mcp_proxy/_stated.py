@@ -62,8 +62,7 @@ def contract_of(fields: Mapping[str, Any]) -> Contract:
 
 
 def strict(contract: Contract, *, was_trusted: bool = False) -> Contract:
-    """Return what counts of a contract that is not trusted: a write that nothing but a person
-    can settle.
+    """Return what counts of a contract that is not trusted: a write that a person settles.
 
     Neither its key nor its read-back, bounds or proofs authorise anything. What makes a call like
     another one is all of its arguments, but for the one that carries a key, since a new key is no
@@ -97,8 +96,10 @@ def is_said_to_read(tool: Message) -> bool:
 
 
 def fingerprint(tool: Message, known: Mapping[str, Message]) -> str | None:
-    """Return a digest of all that trust in a tool rests on: what its server states, its schemas
-    and hints, and those of the tool that reads back. None: that one is not known.
+    """Return a digest of all that trust in a tool rests on; None: a part of it is not known.
+
+    That is what its server states of it, its schemas and hints, and those of the tool that its
+    contract reads back with.
     """
     try:
         contract = stated(tool)

@@ -31,7 +31,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """A contract that a server stated and an operator trusts. `mark`: digest of what it rests on."""
+    """A stated contract that an operator trusts. `mark`: the digest of what that rests on."""
 
     contract: Contract
     mark: str

@@ -11,6 +11,7 @@ from uuid import UUID
 from retry_guard._clock import Clock
 from retry_guard._heartbeat import Heartbeat
 from retry_guard._policy import Policy
+from retry_guard._workers import Workers
 from retry_guard_contracts import (
     Contract,
     caller_key,
@@ -50,7 +51,11 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """What all calls of a guard share. `ignored`: tools whose server was seen to ignore a key."""
+    """What all calls of a guard share.
+
+    `ignored`: tools whose server was seen to ignore a key. `workers`: threads for a ledger that may
+    block; None: it works where it is called.
+    """
 
     ledger: Ledger
     classify: Classify
@@ -61,6 +66,7 @@ class Site:
     heartbeat: Heartbeat | None
     secret: bytes
     ignored: set[str]
+    workers: Workers | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,10 +16,16 @@ from retry_guard_outcomes import Done, NotExecuted
 
 
 class Driver(Performer):
-    """One guarded call on its way. Used once. `notes`: further warnings that go with a result."""
+    """One guarded call on its way. Used once.
+
+    `notes`: further warnings that go with a result. `answers`: a result goes to the caller as soon
+    as it is saved. `noted`: whether it could be noted that the caller has it; None: not tried.
+    """
 
     rest: Unresolved | None = None
     notes: tuple[str, ...] = ()
+    answers: bool = False
+    noted: bool | None = None
 
     async def run(self) -> Done | NotExecuted | Unresolved:
         """Step the core until the call has its answer.
@@ -28,13 +34,15 @@ class Driver(Performer):
         the call from outside (cancellation, an interrupt of the harness), once its lease is
         released.
         """
+        self.answers = self.site.workers is not None
         try:
             end = await self.steps()
         except LedgerError:
             if not self.sent:
                 raise
             return self._without_ledger()
-        self._obey()
+        if not self.noted:
+            self._obey()
         outcome = await self._answer(end)
         self._obey()
         return outcome
@@ -94,17 +102,33 @@ class Driver(Performer):
 
     async def _done(self, end: End) -> Done:
         """Note that the caller has the result, and take that back if the call was stopped."""
-        action, deliver = about(self.record), self.site.ledger.deliver
         notes = [*self.notes, heard(end.note, self.after)]
-        noted = action.scope, action.id, self.call.turn
-        try:
-            await self.hands.ledger(deliver, *noted)
-        except LedgerError:
+        if self.noted is None:
+            self.noted = await self.hands.ledger(self._note)
+        if not self.noted:
             notes.append("not_recorded")
         if self.hands.cancelled is not None and not self.record.delivered:
-            await self.hands.ledger(partial(deliver, back=True), *noted)
+            await self.hands.ledger(partial(self._deliver, back=True))
         own = self.last.own if isinstance(self.last.own, Done) else None
         return done(self.call, self.record, end.value, own, notes, sent=self.sent)
+
+    def _deliver(self, *, back: bool = False) -> None:
+        action = about(self.record)
+        self.site.ledger.deliver(action.scope, action.id, self.call.turn, back=back)
+
+    def _note(self) -> bool:
+        try:
+            self._deliver()
+        except LedgerError:
+            return False
+        return True
+
+    def _kept(self, record: Record, hold: bool) -> bool:  # noqa: FBT001 - called by position
+        """Save it; in a thread, note the delivery on the same way, unless the call is to stop."""
+        saved = super()._kept(record, hold)
+        if saved and self.answers and record.state == "done" and self.hands.cancelled is None:
+            self.noted = self._note()
+        return saved
 
     def _without_ledger(self) -> NotExecuted | Unresolved:
         """What is known all the same, though the ledger failed after a send."""

@@ -140,7 +140,7 @@ class AsyncGuard(BaseGuard):
             call_id=call_id,
             ordinal=ordinal,
         )
-        return await self.carry(AsyncHands(threads=self.ledger.durable), request)
+        return await self.carry(AsyncHands(self._site.workers), request)
 
     async def reject(
         self,
@@ -154,7 +154,18 @@ class AsyncGuard(BaseGuard):
     ) -> bool:
         """Say that the user does not want this action; see `Guard.reject`."""
         request = rejection(tool, arguments, scope, turn, call_id, ordinal)
-        return await self.turn_down(AsyncHands(threads=self.ledger.durable), request)
+        return await self.turn_down(AsyncHands(self._site.workers), request)
+
+    async def with_ledger(self, function: Callable[P, R], *given: P.args, **named: P.kwargs) -> R:
+        """Call what uses the ledger, where the guard's own calls of it are made; for adapters.
+
+        A cancellation meanwhile is obeyed when that is done. Raises what the function raises.
+        """
+        hands = AsyncHands(self._site.workers)
+        result: R = await hands.ledger(functools.partial(function, *given, **named))
+        if hands.cancelled is not None:
+            raise hands.cancelled
+        return result
 
     def tool(
         self, contract: Contract

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from retry_guard._answers import UsageError
 from retry_guard._clock import Clock, LedgerClock
 from retry_guard._functions import called, is_plain, refuse_generator
+from retry_guard._workers import Workers
 
 _PLAIN = frozenset[type]({type(None), bool, int, float, str, bytes, list, dict})
 """What most functions return, which nobody can await."""
@@ -86,10 +87,10 @@ class SyncHands:
 class AsyncHands:
     """User functions are awaited; a durable ledger works in a thread, shielded."""
 
-    def __init__(self, *, threads: bool) -> None:
-        """`threads`: the ledger may block, so keep it off the event loop."""
+    def __init__(self, workers: Workers | None) -> None:
+        """`workers`: keep a ledger that may block off the event loop; None: it never does."""
         self.cancelled: BaseException | None = None
-        self._threads = threads
+        self._workers = workers
 
     def refuse(self, tool: str, function: Callable[..., Any]) -> None:
         """Refuse generators."""
@@ -103,20 +104,20 @@ class AsyncHands:
 
     async def ledger(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Carry it to its end; a cancellation meanwhile is kept in `cancelled`."""
-        if not self._threads:
+        if self._workers is None:
             return function(*arguments)
-        work = asyncio.ensure_future(asyncio.to_thread(function, *arguments))
-        while True:
+        job = self._workers.begin(function, *arguments)
+        while not job.over:
             try:
-                return await asyncio.shield(work)
+                await job.ended()
             except asyncio.CancelledError as error:
-                if work.cancelled():
-                    raise
                 self.cancelled = error
-            except Exception as error:
-                if self.cancelled is not None:
-                    raise self.cancelled from error
-                raise
+        try:
+            return job.result()
+        except Exception as error:
+            if self.cancelled is not None:
+                raise self.cancelled from error
+            raise
 
     async def sleep(self, clock: Clock, seconds: float) -> None:
         """Sleep in this task; a clock of the user's is advanced, then others have a turn."""

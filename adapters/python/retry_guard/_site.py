@@ -9,6 +9,7 @@ from retry_guard._checks import check_function, check_ledger, check_policy, the_
 from retry_guard._clock import Clock, LedgerClock
 from retry_guard._heartbeat import Heartbeat
 from retry_guard._policy import Policy
+from retry_guard._workers import Workers
 from retry_guard_ledgers import Ledger
 
 
@@ -45,4 +46,5 @@ def site_of(
         heartbeat=Heartbeat(ledger, policy) if clock is None else None,
         secret=the_secret(secret, ledger.secret),
         ignored=set(),
+        workers=Workers() if awaits and ledger.durable else None,
     )

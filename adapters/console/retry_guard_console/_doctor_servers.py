@@ -1,0 +1,45 @@
+"""What `retry-guard doctor` says of the MCP servers that proxies have seen."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from retry_guard_console._shared import moment
+from retry_guard_ledgers import Finding, beside
+
+
+def servers(url: str | None) -> list[Finding]:
+    """Return what is guarded of each server, and what is not, as its proxy last saw it."""
+    from retry_guard_mcp_proxy import KeptError, all_kept
+
+    folder = beside(url)
+    if folder is None:
+        return []
+    try:
+        return [one for kept in all_kept(folder) for one in _server(kept.server, kept.seen())]
+    except KeptError as error:
+        return [Finding("servers", well=False, text=str(error))]
+
+
+def _server(name: str, seen: Mapping[str, Any]) -> Iterator[Finding]:
+    tools: dict[str, Any] = seen.get("tools", {})
+    if not tools:
+        return
+    groups: dict[str, list[str]] = {}
+    for tool, known in tools.items():
+        groups.setdefault(_group(known), []).append(tool)
+    for group in (_GUARDED, _READS, _UNTRUSTED, _BARE):
+        if group in groups:
+            text = f"{group}: {', '.join(sorted(groups[group]))}"
+            when = f" (seen {moment(seen['at'])} UTC)"
+            yield Finding(name, well=group not in (_UNTRUSTED, _BARE), text=text + when)
+
+
+_GUARDED, _READS = "guarded", "read, so they pass"
+_UNTRUSTED = "guarded, and only a person settles them, since nobody trusts what the server states"
+_BARE = "without a contract, so unguarded"
+
+
+def _group(known: Mapping[str, Any]) -> str:
+    if known.get("guarded"):
+        return _UNTRUSTED if known.get("who") == "server" else _GUARDED
+    return _READS if known.get("reads") or known.get("who") in ("file", "trusted") else _BARE

@@ -1,0 +1,53 @@
+"""A server that states contracts of its own tools, beside a site of the scripted server."""
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+from mcp_proxy_client import Site
+
+STATED = "retry-guard/contract"
+KEYED: dict[str, Any] = {"key": {"param": "key", "retention": 86400}}
+READ_BACK: dict[str, Any] = {
+    "tool": "list_charges",
+    "items": "charges",
+    "match": {"arguments.text": "text"},
+    "id": "id",
+    "unique": True,
+    "visibility_lag": 0,
+}
+KEY_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"text": {"type": "string"}, "key": {"type": "string"}},
+    "required": ["text", "key"],
+}
+POST = {"text": "hello"}
+
+
+def tool(name: str, contract: object = None, **more: object) -> dict[str, Any]:
+    """A tool; `contract`: what its server states of it."""
+    meta = {} if contract is None else {"_meta": {STATED: contract}}
+    return {"name": name, "inputSchema": KEY_SCHEMA, **meta, **more}
+
+
+def reading(**more: object) -> dict[str, Any]:
+    return tool("list_charges", annotations={"readOnlyHint": True}, **more)
+
+
+def lists(site: Site, *pages: list[dict[str, Any]]) -> None:
+    """Let the server list these tools from now on."""
+    (site.folder / "tools.json").write_text(json.dumps(pages), encoding="utf-8")
+
+
+def command(site: Site, *words: str, given: str = "") -> subprocess.CompletedProcess[str]:
+    """Run `retry-guard` with the site's ledger."""
+    run = (sys.executable, "-m", "retry_guard_console", *words, "--ledger", site.ledger)
+    return subprocess.run(run, check=False, capture_output=True, text=True, timeout=60, input=given)
+
+
+def trust(site: Site, *options: str) -> subprocess.CompletedProcess[str]:
+    """Trust what the scripted server of the site states."""
+    words = ("contracts", "trust", "scripted", *options, "--ledger", site.ledger, "--")
+    run = (sys.executable, "-m", "retry_guard_console", *words, *site.server)
+    return subprocess.run(run, check=False, capture_output=True, text=True, timeout=60)
