@@ -247,3 +247,26 @@ def test_doctor_says_which_file_is_damaged(site: Site) -> None:
     done = command(site, "doctor")
     assert done.returncode == 1
     assert "x.seen.json: is damaged" in done.stdout
+
+
+def test_each_observation_is_of_its_own_call(site: Site) -> None:
+    """Sixteen at once, each with a turn and a tool of its own, and half of them lost."""
+    site.fates(*["slow"] * 16)
+    with site.proxy(*OBSERVE) as proxy:
+        for number in range(16):
+            name = ("post", "typed")[number % 2]
+            proxy.call(name, {"text": f"{number}"}, f"c{number}", _meta=turn(f"{name}-{number}"))
+        found = seen(site, 16)
+    assert {one["turn"] for one in found} == {
+        f"{t}-{n}" for n, t in enumerate(["post", "typed"] * 8)
+    }
+    assert all(one["turn"].startswith(one["tool"]) for one in found)
+
+
+def test_bad_input_is_one_line_also_where_a_call_waits_already(site: Site) -> None:
+    with site.proxy("--contracts", "/no/such/file") as proxy:
+        proxy.call("post", POST)
+        assert proxy.wait() == 2
+    said = [line for line in proxy.errors.splitlines() if "the server says" not in line]
+    assert len(said) == 1
+    assert "/no/such/file: cannot be read" in said[0]

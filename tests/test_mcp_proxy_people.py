@@ -239,6 +239,19 @@ def test_a_client_that_cancels_meanwhile_is_asked_no_more(proxy: Proxy, site: Si
     assert (len(site.effects), len(site.calls)) == (1, 1)
 
 
+def test_a_call_that_sent_nothing_itself_withdraws_its_question_too(site: Site) -> None:
+    with site.proxy("--no-ask") as proxy:
+        proxy.result(lost(proxy, site))
+    with site.proxy() as other:
+        opened(other)
+        given = other.call("post", POST)
+        question = other.asked(ASK)
+        other.cancel(given)
+        assert other.asked(CANCELLED)["params"]["requestId"] == question["id"]
+        assert other.silent()
+    assert len(site.calls) == 1
+
+
 # Several questions
 
 

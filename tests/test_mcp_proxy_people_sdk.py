@@ -24,8 +24,9 @@ Action = Literal["accept", "decline", "cancel"]
 class Person:
     """Who fills the form in. `asked`: what was put."""
 
-    def __init__(self, action: Action, **content: Any) -> None:
-        self.action, self.content = action, content
+    def __init__(self, action: Action, **content: str) -> None:
+        self.action: Action = action
+        self.content: dict[str, Any] = {**content}
         self.asked: list[types.ElicitRequestFormParams] = []
 
     async def __call__(self, _: object, params: types.ElicitRequestParams) -> types.ElicitResult:

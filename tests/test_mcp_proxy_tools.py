@@ -77,7 +77,9 @@ BROKEN: list[Any] = [
 
 
 @pytest.mark.parametrize("broken", BROKEN)
-def test_a_tool_whose_schema_is_broken_does_not_cost_the_others(site: Site, broken: dict[str, Any]) -> None:
+def test_a_tool_whose_schema_is_broken_does_not_cost_the_others(
+    site: Site, broken: dict[str, Any]
+) -> None:
     """B46: three tools, the second with something wrong; the others are served and guarded."""
     lists(site, [tool("first"), {"name": "second", **broken}, tool("third")])
     site.fates("kill_after", "ok", "ok", "kill_after")
@@ -185,7 +187,9 @@ FITS: list[tuple[Any, Any, bool]] = [
 
 
 @pytest.mark.parametrize(("declared", "result", "fits"), FITS)
-def test_what_a_strict_client_would_refuse_is_known(declared: object, result: object, fits: bool) -> None:
+def test_what_a_strict_client_would_refuse_is_known(
+    declared: object, result: object, fits: bool
+) -> None:
     assert (misfit({"name": "x", "outputSchema": declared}, result) is None) is fits
 
 

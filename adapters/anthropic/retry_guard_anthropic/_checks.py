@@ -14,7 +14,7 @@ from retry_guard_anthropic._blocks import Param, param_of
 from retry_guard_anthropic._session import Session
 from retry_guard_anthropic._tools import tool_param
 from retry_guard_anthropic._twins import untwinned_history
-from retry_guard_functions import Toolbox
+from retry_guard_functions import Toolbox, check_run
 
 Blocking = Messages | BetaMessages
 Awaiting = AsyncMessages | AsyncBetaMessages
@@ -38,13 +38,8 @@ def session_of(
     if not isinstance(resource, Blocking | Awaiting):
         kind = type(resource).__name__
         raise UsageError(f"give client.messages or client.beta.messages, not {kind}")
-    box: Any = toolbox
-    if not isinstance(box, Toolbox):
-        raise UsageError(f"toolbox: give a Toolbox, not {type(box).__name__}")
-    rounds: Any = max_rounds
-    if type(rounds) is not int or rounds < 1:
-        raise UsageError(f"max_rounds: give a whole number from 1, not {rounds!r}")
-    toolbox.check_run(scope=scope, turn=turn, blocking=isinstance(resource, Blocking))
+    blocking = isinstance(resource, Blocking)
+    check_run(toolbox, scope=scope, turn=turn, max_rounds=max_rounds, blocking=blocking)
     for name, what in _NOT_HERE.items():
         if create.get(name):
             raise UsageError(f"{name}: {what}; nothing was asked")

@@ -37,9 +37,9 @@ def add(subparsers: "Subparsers") -> None:
     parser = subparsers.add_parser(
         "doctor",
         help="say whether the ledger is usable, and what is not guarded",
-        description="Say whether the ledger can be written, what waits for an answer, which tools of "
-        "the MCP servers that were seen are not guarded and, with --contracts, which writes nothing "
-        "can settle. Nothing is changed.",
+        description="Say whether the ledger can be written, what waits for an answer, which tools "
+        "of the MCP servers that were seen are not guarded and, with --contracts, which writes "
+        "nothing can settle. Nothing is changed.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

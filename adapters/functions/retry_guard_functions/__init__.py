@@ -2,7 +2,7 @@
 
 from retry_guard import sent_headers
 from retry_guard_functions._answers import ToolAnswer
-from retry_guard_functions._rounds import Called, Rounds, Wanted, unsettled
+from retry_guard_functions._rounds import Called, Rounds, Wanted, check_run, unsettled
 from retry_guard_functions._toolbox import Toolbox
 from retry_guard_functions._tools import FunctionTool
 
@@ -13,6 +13,7 @@ __all__ = [
     "ToolAnswer",
     "Toolbox",
     "Wanted",
+    "check_run",
     "sent_headers",
     "unsettled",
 ]

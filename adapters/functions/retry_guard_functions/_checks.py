@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from retry_guard import Contract, UsageError
+from retry_guard import Contract, UsageError, check_tools
 from retry_guard_functions._signatures import body_of, signature_of
 from retry_guard_functions._tools import Fitted
 
@@ -23,20 +23,14 @@ def listed(contracts: Iterable[Contract]) -> list[Contract]:
 
 
 def check(contracts: Iterable[Contract], tools: Mapping[str, Fitted], *, reads: bool) -> None:
-    """Raise `UsageError` for a contract that does not fit the tools.
+    """Raise `UsageError` for a contract of a guard that does not fit the tools.
 
     `reads`: read-backs go through the tools.
     """
-    for contract in contracts:
-        one = tools.get(contract.tool)
-        if one is None:
-            known = ", ".join(sorted(tools)) or "none"
-            raise UsageError(f"a contract is for {contract.tool!r}, but the tools are: {known}")
-        _check_function(contract, one)
-        reader = contract.read_back.tool if contract.read_back is not None else None
-        if reads and reader is not None and reader not in tools:
-            msg = f"{contract.tool} is read back by {reader!r}: add it to tools=, or give read="
-            raise UsageError(msg)
+    given = list(contracts)
+    check_tools(given, tools.keys(), reads=reads)
+    for contract in given:
+        _check_function(contract, tools[contract.tool])
 
 
 def _check_function(contract: Contract, one: Fitted) -> None:

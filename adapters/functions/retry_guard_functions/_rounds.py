@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from retry_guard import ArgumentError, Done, Unresolved
+from retry_guard import ArgumentError, Done, Unresolved, UsageError
 from retry_guard_contracts import parse_arguments
 from retry_guard_functions._answers import ToolAnswer
 from retry_guard_functions._toolbox import Toolbox
@@ -65,6 +65,17 @@ class Rounds:
             }
             for call, ordinal in zip(message, ordinals, strict=True)
         ]
+
+
+def check_run(
+    toolbox: Any, *, scope: str, turn: str | None, max_rounds: Any, blocking: bool
+) -> None:
+    """Raise `UsageError` for a run of a loop that could not work, before a model is asked."""
+    if not isinstance(toolbox, Toolbox):
+        raise UsageError(f"toolbox: give a Toolbox, not {type(toolbox).__name__}")
+    if type(max_rounds) is not int or max_rounds < 1:
+        raise UsageError(f"max_rounds: give a whole number from 1, not {max_rounds!r}")
+    toolbox.check_run(scope=scope, turn=turn, blocking=blocking)
 
 
 def _called(call: Wanted, answer: ToolAnswer) -> Called:

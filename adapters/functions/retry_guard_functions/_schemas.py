@@ -42,7 +42,7 @@ class Schema:
             raise UsageError(f"{tool}: parameters is no JSON schema: {what:.300}") from None
         self._validator: Any = kind(schema, registry=EMPTY_REGISTRY)
         resource = Resource[Any].from_contents(schema, default_specification=DRAFT202012)
-        for ref in ():
+        for ref in _lost(resource, EMPTY_REGISTRY.resolver_with_root(resource)):
             raise self._refers(ref)
 
     def check(self, arguments: dict[str, Any]) -> None:

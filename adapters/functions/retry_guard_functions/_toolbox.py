@@ -57,7 +57,6 @@ class Toolbox:
         self._fitted = fitted(tools, {each.tool: key_parameter(each) for each in given})
         self.tools: Mapping[str, FunctionTool] = {n: f.tool for n, f in self._fitted.items()}
         self.ledger = ledger
-        check(given, self._fitted, reads=read is None)
         reads = Reads(self._fitted)
         self._guards = GuardPair(
             ledger,
@@ -72,6 +71,7 @@ class Toolbox:
             secret=secret,
         )
         self.contracts: Mapping[str, Contract] = self._guards.contracts
+        check(self.contracts.values(), self._fitted, reads=read is None)
 
     def check_run(self, *, scope: str, turn: str | None, blocking: bool) -> None:
         """Raise `UsageError` for a run that could not call these tools; for loops, beforehand.

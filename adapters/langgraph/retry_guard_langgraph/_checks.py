@@ -7,7 +7,7 @@ from typing import Any
 from langchain.agents.middleware import AgentMiddleware, ToolRetryMiddleware
 from langchain_core.tools import BaseTool, tool as as_tool
 
-from retry_guard import Contract, UsageError
+from retry_guard import Contract, UsageError, check_tools
 
 Tools = Mapping[str, BaseTool]
 Middleware = AgentMiddleware[Any, Any, Any]
@@ -33,18 +33,23 @@ def _made(given: Any) -> BaseTool:
     return made
 
 
-def check(contracts: Iterable[Contract], tools: Tools, pauses_first: Collection[str]) -> None:
-    """Raise `UsageError` for a contract that does not fit the tools."""
-    known = ", ".join(sorted(tools)) or "none"
-    for contract in contracts:
-        tool = tools.get(contract.tool)
-        if tool is None:
-            raise UsageError(f"a contract is for {contract.tool!r}, but the tools are: {known}")
+def check(
+    contracts: Iterable[Contract], tools: Tools, pauses_first: Collection[str], *, reads: bool
+) -> None:
+    """Raise `UsageError` for a contract of a guard that does not fit the tools.
+
+    `reads`: read-backs go through the tools.
+    """
+    given = list(contracts)
+    check_tools(given, tools.keys(), reads=reads)
+    for contract in given:
         key = key_parameter(contract)
-        if key is not None and key not in _fields(tool):
-            raise UsageError(f"{tool.name} must take the parameter {key!r}, which carries the key")
+        if key is not None and key not in _fields(tools[contract.tool]):
+            msg = f"{contract.tool} must take the parameter {key!r}, which carries the key"
+            raise UsageError(msg)
     unknown = sorted(set(pauses_first) - tools.keys())
     if unknown:
+        known = ", ".join(sorted(tools)) or "none"
         raise UsageError(f"pauses_first: there is no tool {unknown[0]!r}, the tools are: {known}")
 
 
@@ -65,15 +70,6 @@ def _fields(tool: BaseTool) -> Collection[str]:
     schema: Any = tool.get_input_schema()
     fields: Mapping[str, object] = schema.model_fields
     return fields.keys()
-
-
-def check_reads(contracts: Iterable[Contract], tools: Tools) -> None:
-    """Raise `UsageError` for a read-back by a tool that is not there."""
-    for contract in contracts:
-        reader = contract.read_back.tool if contract.read_back is not None else None
-        if reader is not None and reader not in tools:
-            msg = f"{contract.tool} is read back by {reader!r}: add it to tools=, or give read="
-            raise UsageError(msg)
 
 
 def innermost(others: Iterable[Middleware], contracts: Mapping[str, Contract]) -> list[Middleware]:

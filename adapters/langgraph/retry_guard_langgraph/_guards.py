@@ -6,7 +6,6 @@ from typing import Any
 from langchain_core.tools import BaseTool
 
 from retry_guard import Contract, GuardPair
-from retry_guard_langgraph._checks import check_reads
 from retry_guard_langgraph._probe import Ran
 from retry_guard_langgraph._reads import Reads
 from retry_guard_langgraph._results import End, judge
@@ -23,9 +22,6 @@ def guards_of(
     rest: dict[str, Any],
 ) -> GuardPair:
     """Return both; they read back through the tools, where `read` is None."""
-    listed = list(contracts)
-    if read is None:
-        check_reads(listed, tools)
 
     def judged(result: Any) -> End:
         return judge(result, classify) if isinstance(result, Ran) else classify(result)
@@ -33,7 +29,7 @@ def guards_of(
     own = Reads(tools)
     return GuardPair(
         ledger,
-        listed,
+        contracts,
         classify=judged,
         read_now=own.now,
         read_awaited=own.awaited,

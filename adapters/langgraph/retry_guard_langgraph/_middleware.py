@@ -65,19 +65,19 @@ class GuardMiddleware(AgentMiddleware[Any, Any, Any]):
         Raises `UsageError` for parts that do not fit together.
         """
         super().__init__()
-        listed = list(contracts)
         self._named, self._scope, self._key = named(tools), scope, messages_key
-        check(listed, self._named, pauses_first)
         self._guards = guards_of(
             ledger,
-            listed,
+            contracts,
             tools=self._named,
             classify=classify,
             read=read,
             rest={"ask": ask, "policy": policy, "mode": mode, "secret": secret},
         )
+        guarded = self._guards.contracts.values()
+        check(guarded, self._named, pauses_first, reads=read is None)
         self._pauses, self._pauses_first = Pauses(ledger), frozenset(pauses_first)
-        self._hidden = hidden_keys(listed, self._named)
+        self._hidden = hidden_keys(guarded, self._named)
         nodes = Nodes(self._guards, self._pauses, self._place)
         self.node, self.effect = nodes.node, nodes.effect
 

@@ -4,8 +4,8 @@ import logging
 from dataclasses import replace
 from typing import Any, cast
 
-from retry_guard import AsyncGuard, GuardError, LedgerError, Outcome, Policy, Unresolved
-from retry_guard_mcp_proxy._answers import answer_of, refused
+from retry_guard import AsyncGuard, Done, GuardError, LedgerError, Outcome, Policy, Unresolved
+from retry_guard_mcp_proxy._answers import answer_of, is_result, refused
 from retry_guard_mcp_proxy._catalogue import Catalogue
 from retry_guard_mcp_proxy._exchange import Exchange
 from retry_guard_mcp_proxy._judging import judge
@@ -73,11 +73,13 @@ class Answering:
 
     async def _answered(self, exchange: Exchange, reply: Reply | None) -> Message:
         said = "settled" if reply is None else await self._people.take(reply)
-        structured = self.tools.has_output_schema(exchange.tool)
         while True:
             guard = self._noting if said == "refused" else self._guard
             outcome = await self._outcome(guard, exchange)
             self.tools.heed(exchange.tool, exchange.last.result)
+            if isinstance(outcome, Done) and not is_result(outcome.value):
+                await self.catalogue.look_up(exchange.tool)
+            structured = self.tools.has_output_schema(exchange.tool)
             answer = answer_of(outcome, exchange.last, structured=structured)
             if not isinstance(outcome, Unresolved) or said != "settled":
                 return answer
@@ -90,7 +92,8 @@ class Answering:
             said = await self._people.ask(exchange.asker, question)
             if said == "unreached":
                 return answer
-            exchange.standing = None
+            if said == "settled":
+                exchange.standing = None
 
     async def _outcome(self, guard: AsyncGuard, exchange: Exchange) -> Outcome:
         """Call; where another call of the action runs, wait as long as the client does."""

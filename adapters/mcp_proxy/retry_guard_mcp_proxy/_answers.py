@@ -80,9 +80,14 @@ def complete(answer: Message) -> Message:
     return {**answer, "result": {**result, "resultType": "complete"}}
 
 
+def is_result(value: object) -> bool:
+    """Whether it is a tool's result; else one has to be made of it."""
+    return is_object(value) and is_list(value.get("content"))
+
+
 def _shown(value: Any, warning: str | None, *, structured: bool) -> Any:
     """The recorded result; or, of what a read showed or a person said, a result that holds it."""
-    if is_object(value) and is_list(value.get("content")):
+    if is_result(value):
         return value
     if value is None:
         text = warning or "null"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from retry_guard_mcp_proxy._messages import Message, Name, params_of
-from retry_guard_mcp_proxy._patience import Watch, token_of
+from retry_guard_mcp_proxy._patience import Timers, token_of
 
 PROGRESS = "notifications/progress"
 _STEP = 1e-6
@@ -20,18 +20,18 @@ class Asker:
     name: Name
     cancelled: bool = False
     over: asyncio.Event = field(default_factory=asyncio.Event)
-    _watch: Watch | None = None
+    _timers: Timers | None = None
     _shown: Message = field(default_factory=dict[str, Any])
 
-    def watched(self, watch: Watch) -> None:
+    def timed(self, timers: Timers) -> None:
         """Let it be looked after until it is over."""
-        self._watch = watch
+        self._timers = timers
 
     def end(self) -> None:
         """Note that it is over."""
         self.over.set()
-        if self._watch is not None:
-            self._watch.end()
+        if self._timers is not None:
+            self._timers.end()
 
     def progress(self, message: Message) -> Message | None:
         """Return the progress of its call as its client knows it; None: it asks for none."""

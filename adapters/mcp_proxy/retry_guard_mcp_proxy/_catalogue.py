@@ -1,6 +1,7 @@
 """The server's tools as the proxy gets to know them, and who is told of them."""
 
 import asyncio
+import contextlib
 from typing import Any
 
 from retry_guard import AsyncGuard, Contract
@@ -73,6 +74,14 @@ class Catalogue:
                 return
             self.tools.learn(listed)
             self._tell()
+
+    async def look_up(self, name: str) -> None:
+        """Ask the server for its list, where it is not known what results this tool declares."""
+        async with self._listing:
+            if name not in self.tools.known:
+                with contextlib.suppress(Exception):  # of whatever transport: it stays unknown
+                    self.tools.learn(await list_tools(self._upstream, self._session))
+                    self._tell()
 
     async def close(self) -> None:
         """Return when all is kept."""

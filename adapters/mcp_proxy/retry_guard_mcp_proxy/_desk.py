@@ -8,7 +8,6 @@ from typing import Any
 from retry_guard import ArgumentError
 from retry_guard_contracts import parse_arguments
 from retry_guard_mcp_proxy._answering import Answering
-from retry_guard_mcp_proxy._answers import unfinished
 from retry_guard_mcp_proxy._asker import Asker
 from retry_guard_mcp_proxy._client import Client
 from retry_guard_mcp_proxy._exchange import Ends, Exchange
@@ -23,11 +22,11 @@ from retry_guard_mcp_proxy._messages import (
     params_of,
 )
 from retry_guard_mcp_proxy._parts import Parts
-from retry_guard_mcp_proxy._patience import Watch, patience_of
 from retry_guard_mcp_proxy._people import People
 from retry_guard_mcp_proxy._running import Running
 from retry_guard_mcp_proxy._session import Session
 from retry_guard_mcp_proxy._state import Reply
+from retry_guard_mcp_proxy._timing import Timing
 from retry_guard_mcp_proxy._turns import turn_of
 from retry_guard_mcp_proxy._upstream import Upstream
 
@@ -40,12 +39,13 @@ class GuardDesk:
 
     def __init__(self, parts: Parts, client: Client, upstream: Upstream, session: Session) -> None:
         """Raises `UsageError` for parts that do not fit together."""
-        self._ledger, self._stated = LateLedger(parts.ledger), parts.answer_within
+        self._ledger = LateLedger(parts.ledger)
         self._people = People(parts.ledger, parts.scope, client, session, asks=parts.asks)
         self._answering = Answering(parts, self._ledger, self._people, upstream, session)
-        self._tools, self._session = self._answering.tools, session
+        self._tools = self._answering.tools
         self._client, self._upstream = client, upstream
         self._running = Running()
+        self._timing = Timing(client, session, self._keep, stated=parts.answer_within)
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def owns(self, message: Message) -> bool:
@@ -79,34 +79,12 @@ class GuardDesk:
         exchange = Exchange(asker, arguments, ends)
         equal = self._running.paused_like(exchange)
         if equal is not None and {"requestState", "inputResponses"} & params.keys():
-            self._watch(asker, equal)
+            self._timing.watch(asker, equal)
             equal.go_on(asker)
             return
-        self._watch(asker, exchange)
+        self._timing.watch(asker, exchange)
         self._running.calls.add(exchange)
         exchange.task = self._keep(self._carry(exchange, reply, equal))
-
-    def _watch(self, asker: Asker, exchange: Exchange) -> None:
-        """Answer it when its client would give up, and tell the client until then that it runs."""
-
-        def leave() -> None:
-            if exchange.asker is asker:
-                self._keep(self._leave(exchange))
-
-        def beat() -> None:
-            sign = asker.sign_of_life()
-            if sign is not None:
-                self._keep(self._client.tell(encoded(sign)))
-
-        patience = patience_of(self._session.client, asker.request, self._stated)
-        asker.watched(Watch(patience, leave, beat))
-
-    async def _leave(self, exchange: Exchange) -> None:
-        """Answer with what is known now; the call goes on, unless it has not begun."""
-        open_ = None if exchange.here is None else exchange.here.open
-        if open_ is None and exchange.task is not None:
-            exchange.task.cancel()
-        await exchange.tell(exchange.standing or unfinished(exchange.tool, open_))
 
     def _wrong(self, request: Message, code: int, why: str) -> None:
         self._keep(self._client.tell(encoded(failure(request["id"], code, why))))

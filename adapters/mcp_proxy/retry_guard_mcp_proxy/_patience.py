@@ -47,7 +47,7 @@ def token_of(request: Message) -> object:
     return token if name_of(token) is not None else None
 
 
-class Watch:
+class Timers:
     """Looks after one request while it waits: `beat` again and again, `leave` at its end."""
 
     def __init__(

@@ -82,8 +82,9 @@ class People:
                 await asyncio.wait(either, timeout=ASKED, return_when=first)
             finally:
                 over.cancel()
+                if not future.done():
+                    await self._withdraw(given)
             if not future.done():
-                await self._withdraw(given)
                 return "refused"
             said = {} if future.exception() else future.result()
         if "result" not in said:

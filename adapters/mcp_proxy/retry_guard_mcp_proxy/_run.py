@@ -53,7 +53,7 @@ class _Proxy:
         finally:
             await upstream.close(self._patience)
             await _cancelled(relaying)
-            if ready.done():
+            if ready.done() and not ready.cancelled():
                 await ready.result().close()
 
     async def _reached(

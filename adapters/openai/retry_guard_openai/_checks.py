@@ -7,7 +7,7 @@ from openai.resources.chat.completions import AsyncCompletions, Completions
 from openai.resources.responses import AsyncResponses, Responses
 
 from retry_guard import UsageError
-from retry_guard_functions import Toolbox
+from retry_guard_functions import Toolbox, check_run
 from retry_guard_openai._chat import Chat
 from retry_guard_openai._responses import Conversation
 from retry_guard_openai._session import Session
@@ -37,13 +37,8 @@ def session_of(
     if not isinstance(resource, Blocking | Awaiting):
         kind = type(resource).__name__
         raise UsageError(f"give client.chat.completions or client.responses, not {kind}")
-    box: Any = toolbox
-    if not isinstance(box, Toolbox):
-        raise UsageError(f"toolbox: give a Toolbox, not {type(box).__name__}")
-    rounds: Any = max_rounds
-    if not isinstance(rounds, int) or isinstance(rounds, bool) or rounds < 1:
-        raise UsageError(f"max_rounds: give a whole number from 1, not {rounds!r}")
-    toolbox.check_run(scope=scope, turn=turn, blocking=isinstance(resource, Blocking))
+    blocking = isinstance(resource, Blocking)
+    check_run(toolbox, scope=scope, turn=turn, max_rounds=max_rounds, blocking=blocking)
     _check(create, isinstance(resource, Responses | AsyncResponses))
     talk = Conversation if isinstance(resource, Responses | AsyncResponses) else Chat
     tools = [*map(talk.tool, toolbox.tools.values()), *_own_tools(create.get("tools"))]

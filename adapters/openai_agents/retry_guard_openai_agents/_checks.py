@@ -1,11 +1,11 @@
 """What is refused when a guard is put around an agent's tools."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from agents import FunctionTool, Tool
 
-from retry_guard import Contract, UsageError
+from retry_guard import Contract, UsageError, check_tools
 from retry_guard_openai_agents._keys import check_key
 
 
@@ -23,26 +23,24 @@ def named(tools: Sequence[Tool]) -> dict[str, Tool]:
     return found
 
 
-def check(
-    contracts: Iterable[Contract], tools: Mapping[str, Tool], *, servers: int, reads: bool
-) -> None:
-    """Raise `UsageError` for a contract that does not fit the tools.
+def check(contracts: Iterable[Contract], tools: Mapping[str, Tool], *, reads: bool) -> None:
+    """Raise `UsageError` for a contract of a guard that does not fit the function tools.
 
-    With `servers`, tools that are not there may be those of a server. `reads`: read-backs go
-    another way than through the tools.
+    `reads`: read-backs go through the tools.
     """
-    known = ", ".join(sorted(tools)) or "none"
+    given = list(contracts)
+    for contract in given:
+        _check_twins(contract)
+    check_tools(given, tools.keys(), reads=reads)
+    for contract in given:
+        check_key(contract, _guardable(tools[contract.tool]).params_json_schema)
+
+
+def check_remote(contracts: Iterable[Contract]) -> None:
+    """Raise `UsageError` for a contract that fits no tool of an MCP server."""
     for contract in contracts:
         _check_twins(contract)
-        tool = tools.get(contract.tool)
-        if tool is not None:
-            check_key(contract, _guardable(tool).params_json_schema)
-            _check_preview(contract, tools.keys())
-            if not reads:
-                _check_read(contract, tools.keys())
-        elif not servers:
-            raise UsageError(f"a contract is for {contract.tool!r}, but the tools are: {known}")
-        elif contract.key is not None and contract.key.param.startswith("header:"):
+        if contract.key is not None and contract.key.param.startswith("header:"):
             raise UsageError(f"{contract.tool}: a call of an MCP tool has no headers: use meta:")
 
 
@@ -58,16 +56,3 @@ def _check_twins(contract: Contract) -> None:
     if contract.twins == "count":
         msg = f"{contract.tool}: `twins: count` needs the other calls of a message, which the SDK"
         raise UsageError(f"{msg} does not show: give equal calls an argument that differs")
-
-
-def _check_preview(contract: Contract, tools: Collection[str]) -> None:
-    preview = contract.confirm.preview if contract.confirm is not None else None
-    if preview is not None and preview not in tools:
-        raise UsageError(f"{contract.tool} is previewed by {preview!r}: add it to tools=")
-
-
-def _check_read(contract: Contract, tools: Collection[str]) -> None:
-    reader = contract.read_back.tool if contract.read_back is not None else None
-    if reader is not None and reader not in tools:
-        msg = f"{contract.tool} is read back by {reader!r}: add it to tools=, or give read="
-        raise UsageError(msg)

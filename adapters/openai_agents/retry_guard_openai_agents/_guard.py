@@ -19,7 +19,7 @@ from retry_guard import (
 from retry_guard_contracts import parse_arguments
 from retry_guard_ledgers import Ledger
 from retry_guard_openai_agents._asks import ask_first
-from retry_guard_openai_agents._checks import check, named
+from retry_guard_openai_agents._checks import check, check_remote, named
 from retry_guard_openai_agents._desk import Desk
 from retry_guard_openai_agents._listings import Listings
 from retry_guard_openai_agents._notes import Notes
@@ -67,7 +67,6 @@ class AgentGuard:
         Raises `UsageError` for parts that do not fit together; for MCP tools when they are listed.
         """
         listed, own = list(contracts), named(tools)
-        check(listed, own, servers=len(mcp_servers), reads=read is not None)
         places, notes = Places(scope, turn), Notes()
 
         def desk(reader: Read, *held: Contract) -> Desk:
@@ -83,11 +82,15 @@ class AgentGuard:
             )
             return Desk(guard=guard, places=places, notes=notes, approvals=approvals)
 
-        mine = [contract for contract in listed if contract.tool in own]
-        rest = [contract for contract in listed if contract.tool not in own]
-        local = desk(reader_of(own), *mine)
+        rest = [each for each in listed if each.tool not in own and mcp_servers]
+        local = desk(reader_of(own), *(each for each in listed if each not in rest))
         remote = [desk(reader_at(server), *rest) for server in mcp_servers]
-        listings = Listings(listed, own, len(remote), reads=read is not None)
+        check(local.guard.contracts.values(), own, reads=read is None)
+        check_remote(rest)
+        guarded = {
+            name: each for at in (local, *remote) for name, each in at.guard.contracts.items()
+        }
+        listings = Listings([*guarded.values()], own, len(remote), reads=read is not None)
         self.tools = [_guarded(tool, local) for tool in tools]
         self.mcp_servers: list[MCPServer] = [
             server if mode == "off" else GuardedServer(server, each, listings, place)

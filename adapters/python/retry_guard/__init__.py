@@ -6,7 +6,7 @@ from retry_guard._clock import Clock
 from retry_guard._guard import AsyncGuard, Guard
 from retry_guard._observe import Observation
 from retry_guard._ordinals import ordinal_of
-from retry_guard._pair import GuardPair
+from retry_guard._pair import GuardPair, check_tools
 from retry_guard._policy import Policy
 from retry_guard._questions import Question, question_of, question_put, settle
 from retry_guard._sent import sending, sent_headers
@@ -39,6 +39,7 @@ __all__ = [
     "Unresolved",
     "UnresolvedError",
     "UsageError",
+    "check_tools",
     "explain",
     "load_contracts",
     "ordinal_of",

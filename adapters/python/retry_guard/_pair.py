@@ -1,7 +1,7 @@
 """The two guards behind one adapter: for harnesses that block, and for those that await."""
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from retry_guard._answers import Unresolved, UsageError
@@ -64,3 +64,22 @@ def _is_awaited(function: object) -> bool:
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
         getattr(function, "__call__", None)  # noqa: B004 - the method itself is looked at
     )
+
+
+def check_tools(contracts: Iterable[Contract], tools: Collection[str], *, reads: bool) -> None:
+    """Raise `UsageError` for a contract whose tools are not all among these; for adapters.
+
+    `contracts`: those of the guard, so that what previews a write counts. `reads`: read-backs go
+    through these tools.
+    """
+    for contract in contracts:
+        reader = contract.read_back.tool if reads and contract.read_back else None
+        preview = contract.confirm.preview if contract.confirm else None
+        if contract.tool not in tools:
+            known = ", ".join(sorted(tools)) or "none"
+            raise UsageError(f"a contract is for {contract.tool!r}, but the tools are: {known}")
+        if reader is not None and reader not in tools:
+            msg = f"{contract.tool} is read back by {reader!r}: add it to tools=, or give read="
+            raise UsageError(msg)
+        if preview is not None and preview not in tools:
+            raise UsageError(f"{contract.tool} is previewed by {preview!r}: add it to tools=")
