@@ -216,7 +216,7 @@ def test_a_refused_connection_proves_that_nothing_ran(call: Caller, world: World
 
     answer = call(toolbox_of(world, [charge]), "charge", C1)
     assert isinstance(answer.outcome, NotExecuted)
-    assert answer.text == "nothing was executed: nobody listens"
+    assert answer.text == "nothing was executed: ConnectionRefusedError: nobody listens"
     assert answer.is_error
 
 

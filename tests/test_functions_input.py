@@ -15,6 +15,7 @@ import pytest
 from pydantic import BaseModel, Field, SecretStr
 
 from adapter_suite import CONTRACTS, World
+from confirm_school import CONFIRM
 from functions_tools import coroutines_of, functions_of, toolbox_of
 from guards import KEYED, LISTED, PLAIN, changed
 from retry_guard import Contract, Done, UsageError
@@ -38,6 +39,21 @@ def box_of(world: World, *tools: Any, **options: Any) -> Toolbox:
 def test_a_contract_for_a_tool_that_is_not_there_is_refused(world: World) -> None:
     with pytest.raises(UsageError, match=r"'refund', but the tools are: charge, list_charges"):
         toolbox_of(world, contracts=[Contract(tool="refund")])
+
+
+def test_a_preview_by_a_tool_that_is_not_there_is_refused(world: World) -> None:
+    two_phase = changed(PLAIN, confirm={**CONFIRM, "preview": "preview_charge"})
+    with pytest.raises(UsageError, match="charge is previewed by 'preview_charge': add it"):
+        toolbox_of(world, contracts=[two_phase])
+
+
+def test_a_preview_that_would_run_after_it_was_recorded_is_refused(world: World) -> None:
+    def preview_charge(customer: str, amount: int) -> Iterator[str]:
+        yield f"{customer}: {amount}"
+
+    two_phase = changed(PLAIN, confirm={**CONFIRM, "preview": "preview_charge"})
+    with pytest.raises(UsageError, match="preview_charge is a generator"):
+        toolbox_of(world, [*functions_of(world), preview_charge], contracts=[two_phase])
 
 
 def test_two_tools_with_one_name_are_refused(world: World) -> None:
@@ -74,7 +90,7 @@ def test_what_is_no_tool_is_refused(given: Any, world: World) -> None:
 
 @pytest.mark.parametrize("given", [5, None, PLAIN, [PLAIN, "charge"]])
 def test_what_is_no_contract_is_refused(given: Any, world: World) -> None:
-    with pytest.raises(UsageError, match="contracts: give"):
+    with pytest.raises(UsageError, match="contracts: "):
         toolbox_of(world, contracts=given)
 
 

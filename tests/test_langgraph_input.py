@@ -13,6 +13,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import InjectedToolArg, tool
 
 from adapter_suite import CONTRACTS, Call, World
+from confirm_school import CONFIRM
 from guards import KEYED, LISTED, PLAIN, changed
 from langgraph_agents import asks, awaited, blocking, graph_of, guard_of, human, told, tools_of
 from retry_guard import Contract, UsageError
@@ -39,6 +40,18 @@ def made(world: World, **options: Any) -> GuardMiddleware:
 def test_a_contract_for_a_tool_that_the_agent_lacks_is_refused(world: World) -> None:
     with pytest.raises(UsageError, match=r"'refund', but the tools are: charge, list_charges"):
         made(world, contracts=[Contract(tool="refund")])
+
+
+def test_a_preview_by_a_tool_that_is_not_there_is_refused(world: World) -> None:
+    two_phase = changed(PLAIN, confirm={**CONFIRM, "preview": "preview_charge"})
+    with pytest.raises(UsageError, match="charge is previewed by 'preview_charge': add it"):
+        made(world, contracts=[two_phase])
+
+
+@pytest.mark.parametrize("given", [5, None, PLAIN, [PLAIN, "charge"]])
+def test_what_is_no_contract_is_refused(given: Any, world: World) -> None:
+    with pytest.raises(UsageError, match="contracts: "):
+        made(world, contracts=given)
 
 
 def test_two_tools_with_one_name_are_refused(world: World) -> None:

@@ -38,10 +38,10 @@ def opened(proxy: Proxy, abilities: Json | None = None) -> None:
     proxy.tell("notifications/initialized")
 
 
-def lost(proxy: Proxy, site: Site, fate: str = "kill_after", **more: object) -> int | str:
+def lost(proxy: Proxy, site: Site, fate: str = "kill_after") -> int | str:
     """Make a call whose outcome is unknown; return its id."""
     site.fates(fate)
-    return proxy.call("post", POST, **more)
+    return proxy.call("post", POST)
 
 
 def says(proxy: Proxy, question: Json, word: object, **more: object) -> None:

@@ -29,7 +29,9 @@ class Person:
         self.content: dict[str, Any] = {**content}
         self.asked: list[types.ElicitRequestFormParams] = []
 
-    async def __call__(self, _: object, params: types.ElicitRequestParams) -> types.ElicitResult:
+    async def __call__(
+        self, context: object, params: types.ElicitRequestParams
+    ) -> types.ElicitResult:
         assert isinstance(params, types.ElicitRequestFormParams)
         self.asked.append(params)
         content = self.content if self.action == "accept" else None

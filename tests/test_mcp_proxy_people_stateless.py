@@ -12,7 +12,7 @@ POST = {"text": "hello"}
 MARK = "retry-guard/outcome"
 UNKNOWN = "It is not known whether `post` took effect"
 ABILITIES = "io.modelcontextprotocol/clientCapabilities"
-FORMS = {**META, ABILITIES: {"elicitation": {"form": {}}}}
+FORMS: Json = {**META, ABILITIES: {"elicitation": {"form": {}}}}
 
 
 @pytest.fixture

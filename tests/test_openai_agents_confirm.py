@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agents import FunctionTool, function_tool
+from agents import FunctionTool, Tool, WebSearchTool, function_tool
 
 from adapter_suite import CONTRACTS, Call, World
 from confirm_school import CONFIRM, CREATE, PREVIEW, ROOM, School, contract_of
@@ -64,6 +64,13 @@ def test_a_preview_that_is_missing_is_refused() -> None:
     _, create = rooms(School())
     with pytest.raises(UsageError, match=f"{CREATE} is previewed by '{PREVIEW}': add it"):
         AgentGuard(MemoryLedger(), [contract], tools=[create], scope="acme")
+
+
+def test_a_preview_that_the_sdk_runs_itself_is_refused() -> None:
+    contract = contract_of(confirm={**CONFIRM, "preview": "web_search"})
+    tools: list[Tool] = [rooms(School())[1], WebSearchTool()]
+    with pytest.raises(UsageError, match="web_search is run by the SDK or the model's host"):
+        AgentGuard(MemoryLedger(), [contract], tools=tools, scope="acme")
 
 
 def test_what_the_user_rejected_stays_rejected_in_its_turn(tmp_path: Path) -> None:

@@ -50,6 +50,12 @@ def test_a_contract_for_a_tool_that_the_agent_lacks_is_refused(world: World) -> 
         guard_of(world, contracts=[Contract(tool="refund")])
 
 
+@pytest.mark.parametrize("given", [5, None, PLAIN, [PLAIN, "charge"]])
+def test_what_is_no_contract_is_refused(given: Any, world: World) -> None:
+    with pytest.raises(UsageError, match="contracts: "):
+        guard_of(world, contracts=given)
+
+
 def test_two_tools_with_one_name_are_refused(world: World) -> None:
     with pytest.raises(UsageError, match="two are named 'charge'"):
         guard_of(world, [*tools_of(world), *tools_of(world)])

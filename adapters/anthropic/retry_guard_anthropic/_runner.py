@@ -9,12 +9,10 @@ from typing import Any
 
 from anthropic.lib.tools import BetaAsyncBuiltinFunctionTool, BetaBuiltinFunctionTool, ToolError
 
-from retry_guard import GuardError, Unresolved, UsageError
+from retry_guard import GuardError, Unresolved, UsageError, unsent
 from retry_guard_anthropic._results import content_of
 from retry_guard_anthropic._tools import tool_param
 from retry_guard_functions import Called, FunctionTool, Rounds, Toolbox, Wanted, unsettled
-
-NOT_SENT = "This call was not sent: the guard cannot work. Tell the user."
 
 
 class RunnerTools:
@@ -65,14 +63,14 @@ class RunnerTools:
         try:
             made = self._rounds.call([_wanted(name, arguments)])
         except GuardError as error:
-            raise self._stopped(error) from error
+            raise self._stopped(name, error) from error
         return self._told(made)
 
     async def _call_awaited(self, name: str, arguments: Any) -> Any:
         try:
             made = await self._rounds.call_awaited([_wanted(name, arguments)])
         except GuardError as error:
-            raise self._stopped(error) from error
+            raise self._stopped(name, error) from error
         return self._told(made)
 
     def _told(self, made: list[Called]) -> Any:
@@ -84,9 +82,9 @@ class RunnerTools:
             raise ToolError(content)
         return content
 
-    def _stopped(self, error: GuardError) -> ToolError:
+    def _stopped(self, name: str, error: GuardError) -> ToolError:
         self._errors.append(error)
-        return ToolError(NOT_SENT)
+        return ToolError(unsent("guard_failed", name))
 
 
 def _wanted(name: str, arguments: Any) -> Wanted:

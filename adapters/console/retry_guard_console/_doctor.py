@@ -50,7 +50,7 @@ def add(subparsers: "Subparsers") -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Print what was found; return 1 if there is something to mend."""
-    found = [] if given.contracts is None else _contracts(given.contracts)
+    found = [] if given.contracts is None else contract_findings(given.contracts)
     found = [*_ledger(given.ledger), *found, *servers(given.ledger)]
     rows = table("", "checked", "found")
     for finding in found:
@@ -98,7 +98,7 @@ def _unresolved(ledger: OpenedLedger) -> Finding:
     )
 
 
-def _contracts(file: Path) -> list[Finding]:
+def contract_findings(file: Path) -> list[Finding]:
     """Say of every write in the contracts whether anything can settle it."""
     from retry_guard_contracts import load_contracts
 

@@ -12,7 +12,7 @@ from typing import NoReturn
 from retry_guard_console._shared import complain, let_go
 from retry_guard_core import GuardError
 
-COMMANDS = ("ab", "bound", "eval", "sandbox", "mcp", "ledger", "doctor")
+COMMANDS = ("ab", "bound", "eval", "sandbox", "mcp", "ledger", "contracts", "doctor")
 """Each has a module of its own: `add(subparsers)` sets `run`, which returns the exit code."""
 
 NOT_SAID, USAGE, INTERRUPTED, NOBODY_READS = 1, 2, 130, 141

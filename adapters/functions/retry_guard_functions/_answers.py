@@ -6,7 +6,7 @@ from typing import Any, assert_never, cast
 
 from pydantic import TypeAdapter
 
-from retry_guard import Done, NotExecuted, NotExecutedError, Outcome, Unresolved
+from retry_guard import Done, GuardError, NotExecuted, NotExecutedError, Outcome, Unresolved
 from retry_guard_contracts import decode, encode_result
 
 _ANY = TypeAdapter[Any](Any)
@@ -39,8 +39,8 @@ def answer_of(outcome: Outcome) -> ToolAnswer:
             return ToolAnswer(text=text, is_error=False, outcome=outcome)
         case Done(value):
             return ToolAnswer(text=text_of(value), is_error=False, outcome=outcome, value=value)
-        case NotExecuted():
-            text = str(NotExecutedError(outcome))
+        case NotExecuted(error):
+            text = str(NotExecutedError(NotExecuted(_said(error))))
             return ToolAnswer(text=_sendable(text), is_error=True, outcome=outcome)
         case Unresolved():
             return ToolAnswer(text=outcome.text, is_error=True, outcome=outcome)
@@ -60,11 +60,7 @@ def error_answer(text: str) -> ToolAnswer:
 
 def failed_answer(tool: str, error: Exception) -> ToolAnswer:
     """Return what a tool raised."""
-    try:
-        what = f"{type(error).__name__}: {error}"
-    except Exception:  # noqa: BLE001 - somebody's __str__ may do anything
-        what = type(error).__name__
-    return error_answer(f"{tool} failed: {what}")
+    return error_answer(f"{tool} failed: {_said(error)}")
 
 
 def text_of(value: Any) -> str:
@@ -93,6 +89,13 @@ def _written(value: Any) -> Any:
     if isinstance(value, set | frozenset):
         return sorted(cast("set[Any]", value), key=repr)
     return _ANY.dump_python(value, mode="json")
+
+
+def _said(error: Any) -> str:
+    """Return what an error says, with an exception's name before it, as a ledger keeps it."""
+    if isinstance(error, BaseException) and not isinstance(error, GuardError):
+        return f"{type(error).__name__}: {_told(error)}"
+    return _told(error)
 
 
 def _told(value: Any) -> str:

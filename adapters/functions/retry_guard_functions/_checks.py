@@ -3,23 +3,10 @@
 import inspect
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from retry_guard import Contract, UsageError, check_tools
 from retry_guard_functions._signatures import body_of, signature_of
 from retry_guard_functions._tools import Fitted
-
-
-def listed(contracts: Iterable[Contract]) -> list[Contract]:
-    """Return the contracts. Raises `UsageError` for what is none."""
-    given: Any = contracts
-    if isinstance(given, Contract) or not isinstance(given, Iterable):
-        raise UsageError(f"contracts: give a list of Contract, not {type(given).__name__}")
-    found: list[Any] = list(contracts)
-    for each in found:
-        if not isinstance(each, Contract):
-            raise UsageError(f"contracts: give Contract objects, not {type(each).__name__}")
-    return found
 
 
 def check(contracts: Iterable[Contract], tools: Mapping[str, Fitted], *, reads: bool) -> None:

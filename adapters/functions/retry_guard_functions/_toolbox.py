@@ -13,11 +13,12 @@ from retry_guard import (
     Unknown,
     Unresolved,
     UsageError,
+    listed_contracts,
     ordinal_of,
 )
 from retry_guard_functions._answers import ToolAnswer, answer_of, plain_answer
 from retry_guard_functions._calls import Arguments, begun, check_place, fit, told
-from retry_guard_functions._checks import check, key_parameter, listed
+from retry_guard_functions._checks import check, key_parameter
 from retry_guard_functions._reads import Reads
 from retry_guard_functions._running import Sends, obey
 from retry_guard_functions._tools import FunctionTool, fitted
@@ -53,7 +54,7 @@ class Toolbox:
         `policy`, `mode`, `secret`: as `retry_guard.Guard` takes them.
         Raises `UsageError` for parts that do not fit together.
         """
-        given = listed(contracts)
+        given = listed_contracts(contracts)
         self._fitted = fitted(tools, {each.tool: key_parameter(each) for each in given})
         self.tools: Mapping[str, FunctionTool] = {n: f.tool for n, f in self._fitted.items()}
         self.ledger = ledger

@@ -6,12 +6,11 @@ from typing import Any
 from langchain_core.messages import ToolMessage
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
-from retry_guard import ArgumentError, Done, NotExecuted, Unresolved
+from retry_guard import ArgumentError, Done, NotExecuted, Unresolved, unsent
 from retry_guard_langgraph._bodies import answering
 from retry_guard_langgraph._calls import ToolCall
 from retry_guard_langgraph._probe import Ran, Shown
 from retry_guard_langgraph._results import marked, noted, shown
-from retry_guard_langgraph._siblings import NOT_CALLED
 
 Outcome = Done | NotExecuted
 NOTHING_RAN: dict[str, object] = {"not_executed": True}
@@ -105,7 +104,7 @@ def refused(call: ToolCall, error: ArgumentError) -> ToolMessage:
 def not_called(request: ToolCallRequest) -> ToolMessage:
     """The answer to a call that may pause, behind another one that may."""
     call = request.tool_call
-    text = NOT_CALLED.format(tool=call["name"])
+    text = unsent("behind_a_question", call["name"])
     made = ToolMessage(text, name=call["name"], tool_call_id=call["id"], status="error")
     return noted(made, NOTHING_RAN)
 

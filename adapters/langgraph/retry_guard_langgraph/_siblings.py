@@ -14,11 +14,6 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from retry_guard_langgraph._calls import calls_beside, calls_in, config_of, messages_in
 from retry_guard_langgraph._results import NOTE
 
-NOT_CALLED = (
-    "`{tool}` was not called: an earlier call of the same message asks a person first, and here "
-    "only one of them can be asked about. Nothing of this call was done."
-)
-
 
 def is_behind(request: ToolCallRequest, pausing: Collection[str], messages_key: str) -> bool:
     """Whether an earlier call of the same message and task may pause, as this one may."""

@@ -1,7 +1,18 @@
 """The retry guard on the pipe between any MCP client and any MCP server."""
 
 from retry_guard_mcp_proxy._kept import Kept, KeptError, all_kept, observed
-from retry_guard_mcp_proxy._serve import serve
+from retry_guard_mcp_proxy._serve import look_at, serve
 from retry_guard_mcp_proxy._settings import Settings
+from retry_guard_mcp_proxy._surveyed import Offer, Surveyed
 
-__all__ = ["Kept", "KeptError", "Settings", "all_kept", "observed", "serve"]
+__all__ = [
+    "Kept",
+    "KeptError",
+    "Offer",
+    "Settings",
+    "Surveyed",
+    "all_kept",
+    "look_at",
+    "observed",
+    "serve",
+]

@@ -27,9 +27,9 @@ async def list_tools(upstream: Upstream, session: Session) -> list[Any]:
             tools, cursor = result.get("tools"), result.get("nextCursor")
             if not is_list(tools):
                 why = object_in(response, "error").get("message", "there is no list in its answer")
-                raise ServerError(f"the server did not list its tools: {why}")
+                raise ServerError(str(why))
             found += tools
             if not isinstance(cursor, str) or not cursor:
                 return found
             params = {**params, "cursor": cursor}
-    raise ServerError(f"the server's list of tools does not end within {_PAGES} pages")
+    raise ServerError(f"its list does not end within {_PAGES} pages")

@@ -60,7 +60,7 @@ class _Proxy:
         self, process: subprocess.Popen[bytes] | None, session: Session, ears: Ears
     ) -> Upstream:
         if process is None:
-            return _over_http(self._settings, session, ears)
+            return over_http(self._settings, session, ears)
         upstream = StdioUpstream(self._settings.command, session, ears)
         await upstream.open(process)
         return upstream
@@ -112,7 +112,8 @@ async def _cancelled(task: "asyncio.Task[Any]") -> None:
     await asyncio.wait({task})
 
 
-def _over_http(settings: Settings, session: Session, ears: Ears) -> Upstream:
+def over_http(settings: Settings, session: Session, ears: Ears) -> Upstream:
+    """Return a server at the URL of the settings. Raises `ServerError` without the extra."""
     try:
         from retry_guard_mcp_proxy._http import HttpUpstream  # noqa: PLC0415 - of an extra
     except ModuleNotFoundError as error:

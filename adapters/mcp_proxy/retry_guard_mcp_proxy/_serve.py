@@ -1,7 +1,12 @@
 """The proxy as a whole: the server is started before anything slow is imported."""
 
+from typing import TYPE_CHECKING
+
 from retry_guard_mcp_proxy._child import end, little, start
 from retry_guard_mcp_proxy._settings import Settings
+
+if TYPE_CHECKING:
+    from retry_guard_mcp_proxy._surveyed import Surveyed
 
 
 def serve(settings: Settings, incoming: int, outgoing: int) -> None:
@@ -19,3 +24,13 @@ def serve(settings: Settings, incoming: int, outgoing: int) -> None:
     finally:
         if process is not None and process.poll() is None:
             end(process, little())
+
+
+def look_at(settings: Settings) -> "Surveyed":
+    """Start a server, ask it for its tools, end it; return what it states of them.
+
+    Raises `GuardError` for one that cannot be started, or that does not list its tools.
+    """
+    from retry_guard_mcp_proxy._offers import survey  # noqa: PLC0415 - slow, and no part of serving
+
+    return survey(settings)

@@ -14,6 +14,7 @@ from retry_guard import (
     Policy,
     Question,
     Unresolved,
+    listed_contracts,
     settle,
 )
 from retry_guard_contracts import parse_arguments
@@ -66,7 +67,7 @@ class AgentGuard:
         `ask`, `policy`, `mode`, `secret`: as `retry_guard.AsyncGuard` takes them.
         Raises `UsageError` for parts that do not fit together; for MCP tools when they are listed.
         """
-        listed, own = list(contracts), named(tools)
+        listed, own = listed_contracts(contracts), named(tools)
         places, notes = Places(scope, turn), Notes()
 
         def desk(reader: Read, *held: Contract) -> Desk:

@@ -2,6 +2,7 @@
 
 from retry_guard._answers import Answer, Unresolved, UnresolvedError, UsageError
 from retry_guard._base import Outcome
+from retry_guard._checks import listed_contracts
 from retry_guard._clock import Clock
 from retry_guard._guard import AsyncGuard, Guard
 from retry_guard._observe import Observation
@@ -10,7 +11,7 @@ from retry_guard._pair import GuardPair, check_tools
 from retry_guard._policy import Policy
 from retry_guard._questions import Question, question_of, question_put, settle
 from retry_guard._sent import sending, sent_headers
-from retry_guard._texts import explain
+from retry_guard._texts import explain, unsent
 from retry_guard._tool import turn_here
 from retry_guard_contracts import ArgumentError, Contract, ContractError, load_contracts
 from retry_guard_core import GuardError
@@ -41,6 +42,7 @@ __all__ = [
     "UsageError",
     "check_tools",
     "explain",
+    "listed_contracts",
     "load_contracts",
     "ordinal_of",
     "question_of",
@@ -49,4 +51,5 @@ __all__ = [
     "sent_headers",
     "settle",
     "turn_here",
+    "unsent",
 ]

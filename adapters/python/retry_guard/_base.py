@@ -8,7 +8,13 @@ from typing import Any, ClassVar, get_args
 
 from retry_guard._answers import Unresolved, UsageError
 from retry_guard._call import Call, Classify, Mode, Request, begin
-from retry_guard._checks import check_contract, check_request, listed, readable, two_contracts
+from retry_guard._checks import (
+    check_contract,
+    check_request,
+    listed_contracts,
+    readable,
+    two_contracts,
+)
 from retry_guard._clock import Clock
 from retry_guard._confirm import confirmed
 from retry_guard._driver import Driver
@@ -82,7 +88,7 @@ class BaseGuard:
             awaits=self._awaits,
         )
         self._strays = Strays(ledger, self._site.secret)
-        for contract in listed(contracts):
+        for contract in listed_contracts(contracts):
             self.add(contract)
 
     turn = staticmethod(turn)

@@ -61,7 +61,7 @@ def the_secret(given: Any, default: bytes) -> bytes:
     return given
 
 
-def listed(contracts: Iterable[Any]) -> list[Contract]:
+def listed_contracts(contracts: Iterable[Any]) -> list[Contract]:
     """The contracts, of which each is one and names a tool of its own."""
     if isinstance(contracts, Contract):
         raise UsageError("contracts: a single Contract was given: put it into a list")

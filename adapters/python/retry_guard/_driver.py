@@ -126,7 +126,7 @@ class Driver(Performer):
     def _kept(self, record: Record, hold: bool) -> bool:  # noqa: FBT001 - called by position
         """Save it; in a thread, note the delivery on the same way, unless the call is to stop."""
         saved = super()._kept(record, hold)
-        if saved and self.answers and record.state == "done" and self.hands.cancelled is None:
+        if saved and self.answers and record.state == "done" and not self.hands.stopping:
             self.noted = self._note()
         return saved
 

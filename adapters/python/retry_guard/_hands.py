@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from retry_guard._answers import UsageError
 from retry_guard._clock import Clock, LedgerClock
 from retry_guard._functions import called, is_plain, refuse_generator
+from retry_guard._jobs import Job
 from retry_guard._workers import Workers
 
 _PLAIN = frozenset[type]({type(None), bool, int, float, str, bytes, list, dict})
@@ -22,6 +23,11 @@ class Hands(Protocol):
     """How a driver calls what is not its own. `cancelled`: asked to stop, not yet obeyed."""
 
     cancelled: BaseException | None
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the call is to stop, also where that is noted only when the ledger is done."""
+        ...
 
     def refuse(self, tool: str, function: Callable[..., Any]) -> None:
         """Raise `UsageError` for a function that would not run when it is called."""
@@ -44,6 +50,11 @@ class SyncHands:
     """Everything happens in this thread, and nothing ever suspends."""
 
     cancelled: BaseException | None = None
+
+    @property
+    def stopping(self) -> bool:
+        """Whether it was interrupted."""
+        return self.cancelled is not None
 
     def refuse(self, tool: str, function: Callable[..., Any]) -> None:
         """Refuse generators, and functions that have to be awaited."""
@@ -85,12 +96,18 @@ class SyncHands:
 
 
 class AsyncHands:
-    """User functions are awaited; a durable ledger works in a thread, shielded."""
+    """User functions are awaited; a durable ledger works in a thread, to its end."""
 
     def __init__(self, workers: Workers | None) -> None:
         """`workers`: keep a ledger that may block off the event loop; None: it never does."""
         self.cancelled: BaseException | None = None
         self._workers = workers
+        self._job: Job | None = None
+
+    @property
+    def stopping(self) -> bool:
+        """Whether it was cancelled, which may be only just now. For the ledger's thread too."""
+        return self.cancelled is not None or (self._job is not None and self._job.cancelling)
 
     def refuse(self, tool: str, function: Callable[..., Any]) -> None:
         """Refuse generators."""
@@ -106,14 +123,15 @@ class AsyncHands:
         """Carry it to its end; a cancellation meanwhile is kept in `cancelled`."""
         if self._workers is None:
             return function(*arguments)
-        job = self._workers.begin(function, *arguments)
+        job = self._job = Job(function, *arguments)
+        self._workers.begin(job)
         while not job.over:
             try:
-                await job.ended()
+                await job
             except asyncio.CancelledError as error:
                 self.cancelled = error
         try:
-            return job.result()
+            return job.outcome()
         except Exception as error:
             if self.cancelled is not None:
                 raise self.cancelled from error

@@ -2,21 +2,28 @@
 
 import asyncio
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextlib import suppress
-from contextvars import copy_context
+from contextvars import Context, copy_context
+from functools import partial
 from typing import Any
 
 
 class Job:
-    """Work in another thread, with the context variables of here. `over`: it has ended."""
+    """Work in another thread, with the context variables of here, which one task awaits.
+
+    Like a future that cannot be cancelled: a cancellation reaches the task once the work is over.
+    `over`: it is. `cancelling`: that was asked for meanwhile.
+    """
+
+    _asyncio_future_blocking = False  # by this a task knows what it can wait for
 
     def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
         """Begin nothing yet."""
-        self.over = False
+        self.over = self.cancelling = False
         self._function, self._arguments = function, arguments
         self._context, self._loop = copy_context(), asyncio.get_running_loop()
-        self._waiter: asyncio.Future[None] | None = None
+        self._wake: Callable[[], object] | None = None
         self._value: Any = None
         self._error: BaseException | None = None
 
@@ -30,20 +37,37 @@ class Job:
     def tell(self) -> None:
         """Let the loop know, from another thread."""
         with suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits
-            self._loop.call_soon_threadsafe(self._end, context=self._context)
+            self._loop.call_soon_threadsafe(self.end, context=self._context)
 
-    def _end(self) -> None:
-        self.over = True
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+    def end(self) -> None:
+        """Note that it is over."""
+        self.over, wake, self._wake = True, self._wake, None
+        if wake is not None:
+            wake()
 
-    async def ended(self) -> None:
-        """Wait until it is over. A cancellation ends the wait, and never the work."""
-        self._waiter = self._loop.create_future()
-        await self._waiter
+    def __await__(self) -> Generator["Job", None, None]:
+        if not self.over:
+            self._asyncio_future_blocking = True
+            yield self
 
-    def result(self) -> Any:
-        """Return what came of it, or raise that."""
+    def get_loop(self) -> asyncio.AbstractEventLoop:
+        """Return the loop in which it is awaited; of a task."""
+        return self._loop
+
+    def add_done_callback(self, wake: Callable[["Job"], object], *, context: Context) -> None:
+        """Let the task go on when it is over; of a task."""
+        self._wake = partial(context.run, wake, self)
+
+    def cancel(self, msg: object = None) -> bool:  # noqa: ARG002 - as a task calls it
+        """Return that this cannot be cancelled, so that the task is when it is over; of a task."""
+        self.cancelling = True
+        return False
+
+    def result(self) -> None:
+        """Return nothing: the task looks for itself; of a task."""
+
+    def outcome(self) -> Any:
+        """Return what came of it, or raise that, once."""
         error, self._error = self._error, None
         if error is not None:
             raise error

@@ -6,6 +6,7 @@ from typing import Any
 
 from retry_guard._answers import Unresolved, UsageError
 from retry_guard._call import Classify
+from retry_guard._checks import listed_contracts
 from retry_guard._guard import AsyncGuard, Guard
 from retry_guard._policy import Policy
 from retry_guard_contracts import Contract
@@ -34,7 +35,7 @@ class GuardPair:
         secret: bytes | None = None,
     ) -> None:
         """Set both up. Raises `UsageError` for parts that do not fit together."""
-        listed = list(contracts)
+        listed = listed_contracts(contracts)
         rest: dict[str, Any] = {
             "classify": classify,
             "ask": ask,

@@ -81,6 +81,12 @@ _REFUSALS = {
     "sent. What the user wants now begins with {ask}",
 }
 """What is wrong with a token."""
+_UNSENT = {
+    "guard_failed": "This call was not sent: the guard cannot work. Tell the user.",
+    "behind_a_question": "`{tool}` was not called: an earlier call of the same message asks a "
+    "person first, and here only one of them can be asked about. Nothing of this call was done.",
+}
+"""Why an adapter did not hand a call on."""
 
 
 def explain(
@@ -107,6 +113,11 @@ def refuse(why: str, tool: str, *, param: str, ask: str, fields: tuple[str, ...]
     """Return the line that refuses a token. `param`: its argument. `ask`: what gives a token."""
     line = f"arguments.{param}: {_REFUSALS[why]}."
     return line.format(tool=tool, ask=ask, fields=_names_of(fields))
+
+
+def unsent(why: str, tool: str) -> str:
+    """Return the sentence for a call that an adapter did not hand to a guard; for adapters."""
+    return _UNSENT[why].format(tool=tool)
 
 
 def _names_of(fields: tuple[str, ...]) -> str:

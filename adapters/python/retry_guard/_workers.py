@@ -8,9 +8,7 @@ import os
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
 from retry_guard._jobs import Inbox, Job
 
@@ -34,22 +32,20 @@ class Workers:
         self._threads = dict[Inbox, threading.Thread]()
         self._idle, self._waiting = list[Inbox](), deque[Job]()
 
-    def begin(self, function: Callable[..., Any], *arguments: Any) -> Job:
+    def begin(self, job: Job) -> None:
         """Begin a job. Where no thread can be had, it waits for one, or is done here and now."""
-        job = Job(function, *arguments)
         if self._pid != os.getpid():
             self._forget()
         with self._lock:
             inbox = self._idle.pop() if self._idle else self._started()
             if inbox is None and self._threads:
                 self._waiting.append(job)
-                return job
+                return
         if inbox is not None:
             inbox.put(job)
         else:
             job.run()
-            job.over = True
-        return job
+            job.end()
 
     def _started(self) -> Inbox | None:
         """Start a thread; None: there are enough, or the system has no room for one."""
@@ -58,7 +54,7 @@ class Workers:
         with suppress(OSError):
             inbox = Inbox(IDLE)
             work = threading.Thread(
-                target=self._work, args=(inbox,), name="retry-guard", daemon=True
+                target=self._work, args=(inbox,), name="retry-guard worker", daemon=True
             )
             try:
                 work.start()

@@ -1,0 +1,71 @@
+"""What is known of tools: from a file, from what is trusted, and from what servers state."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from retry_guard_console._shared import moment
+from retry_guard_contracts import Contract, load_contracts
+from retry_guard_ledgers import beside
+
+NOT_TRUSTED, NOBODY = "the server", "nobody"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What somebody says of a tool. `fields`: as a contract states them; `server`: whose it is."""
+
+    tool: str
+    server: str
+    fields: dict[str, Any]
+    who: str
+
+    def settled_by(self) -> str:
+        """Say what settles a write whose outcome is unknown."""
+        if self.who == NOBODY:
+            return ""
+        if self.fields.get("effect", "write") == "read":
+            return "reads"
+        if self.who == NOT_TRUSTED:
+            return "a person"
+        key, read = self.fields.get("key"), self.fields.get("read_back")
+        ways = [f"key {key.get('param', '')}"] if isinstance(key, dict) else []  # pyright: ignore[reportUnknownMemberType] - of any JSON
+        ways += [f"read-back {read.get('tool', '')}"] if isinstance(read, dict) else []  # pyright: ignore[reportUnknownMemberType] - (the same)
+        if self.fields.get("effect") == "idempotent":
+            ways.append("harmless to repeat")
+        return ", ".join(ways) or "a person"
+
+
+def known(file: Path | None, ledger: str | None) -> list[Known]:
+    """Return all that is said, by tool; what counts for a tool of a server comes first.
+
+    Raises `ContractError` for a file that is wrong, and `KeptError`.
+    """
+    found = [] if file is None else [_of_file(one, file) for one in load_contracts(file)]
+    folder = beside(ledger)
+    kept = [] if folder is None else list(_of_servers(folder))
+    return sorted([*found, *kept], key=lambda one: one.tool)
+
+
+def _of_file(contract: Contract, file: Path) -> Known:
+    fields = contract.model_dump(mode="json", exclude_defaults=True)
+    return Known(contract.tool, contract.server or "", fields, str(file))
+
+
+def _of_servers(folder: Path) -> Iterator[Known]:
+    from retry_guard_mcp_proxy import all_kept
+
+    for kept in all_kept(folder):
+        trusted, seen = kept.trusted(), kept.seen()
+        name = str(trusted.get("name", ""))
+        server = f"{name} ({kept.server})" if name else kept.server
+        for tool, pin in trusted.get("tools", {}).items():
+            who = f"{name}, trusted since {moment(trusted.get('at', 0))} UTC"
+            yield Known(tool, server, {"tool": tool, **pin.get("contract", {})}, who)
+        for tool, one in seen.get("tools", {}).items():
+            if one.get("who") == "server" or one.get("stated"):
+                if one.get("who") not in ("trusted", "file"):
+                    yield Known(tool, server, {"tool": tool, **(one["stated"] or {})}, NOT_TRUSTED)
+            elif one.get("who") == "nobody":
+                yield Known(tool, server, {"tool": tool}, NOBODY)
