@@ -120,6 +120,10 @@ class Call(NamedTuple):
     tool: str = "charge"
 
 
+C1 = Call("c1", {"customer": "c1", "amount": 1})
+C2 = Call("c2", {"customer": "c2", "amount": 2})
+
+
 class Told(NamedTuple):
     """What the harness was told of a call: the tool's result, or a sentence of the guard."""
 

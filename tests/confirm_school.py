@@ -113,10 +113,15 @@ class School:
         if self.clock.at >= float(until) or nonce in self.used:
             raise TokenRefusedError("this token is used up or too old")
         self.used.add(nonce)
-        made = {"id": f"room_{len(self.rooms) + 1}"}
-        self.rooms.append({**given, **made})
+        made = self.kept(given)
         if key is not None:
             self.known[key] = made
+        return made
+
+    def kept(self, given: Args) -> Args:
+        """A room is made."""
+        made = {"id": f"room_{len(self.rooms) + 1}"}
+        self.rooms.append({**given, **made})
         return made
 
     def _meet(self, fates: list[Fate]) -> None:

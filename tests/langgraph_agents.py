@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, cast
 
+import pytest
 from langchain import agents
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
@@ -184,6 +185,9 @@ def awaited(graph: Any, given: object, config: Any = None, **more: Any) -> Any:
 def streamed(graph: Any, given: object, config: Any = None, **more: Any) -> Any:
     *_, last = graph.stream(given, config, stream_mode="values", **more)
     return last
+
+
+every_run = pytest.mark.parametrize("run", [blocking, awaited])
 
 
 class LangGraphBench:

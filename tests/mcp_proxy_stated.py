@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from mcp_proxy_client import Site
@@ -40,14 +41,20 @@ def lists(site: Site, *pages: list[dict[str, Any]]) -> None:
     (site.folder / "tools.json").write_text(json.dumps(pages), encoding="utf-8")
 
 
-def command(site: Site, *words: str, given: str = "") -> subprocess.CompletedProcess[str]:
+RUN = (sys.executable, "-m", "retry_guard_console")
+
+
+def command_of(*words: str, run: Sequence[str] = RUN) -> subprocess.CompletedProcess[str]:
+    """Run `retry-guard`."""
+    return subprocess.run((*run, *words), check=False, capture_output=True, text=True, timeout=60)
+
+
+def command(site: Site, *words: str) -> subprocess.CompletedProcess[str]:
     """Run `retry-guard` with the site's ledger."""
-    run = (sys.executable, "-m", "retry_guard_console", *words, "--ledger", site.ledger)
-    return subprocess.run(run, check=False, capture_output=True, text=True, timeout=60, input=given)
+    return command_of(*words, "--ledger", site.ledger)
 
 
 def trust(site: Site, *options: str) -> subprocess.CompletedProcess[str]:
     """Trust what the scripted server of the site states."""
     words = ("contracts", "trust", "scripted", *options, "--ledger", site.ledger, "--")
-    run = (sys.executable, "-m", "retry_guard_console", *words, *site.server)
-    return subprocess.run(run, check=False, capture_output=True, text=True, timeout=60)
+    return command_of(*words, *site.server)

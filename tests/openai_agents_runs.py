@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import pytest
 from agents import Agent, FunctionTool, RunConfig, Runner, ToolCallOutputItem, function_tool
 from agents.testing import ScriptedModel, assistant_message, function_call
 
@@ -12,6 +13,8 @@ from retry_guard_openai_agents import AgentGuard
 
 QUIET = RunConfig(tracing_disabled=True)
 Run = Callable[..., Any]
+OPEN = "It is not known whether `charge` took effect"
+DONE = ("done", {"id": "ch_1"})
 
 
 def asks(*calls: Call) -> list[Any]:
@@ -65,6 +68,9 @@ async def streamed(agent: Agent[Any], given: Any = "Charge them.", **options: An
     async for _ in result.stream_events():
         pass
     return result
+
+
+every_run = pytest.mark.parametrize("run", [plainly, streamed])
 
 
 def go(agent: Agent[Any], run: Run = plainly, **options: Any) -> Any:

@@ -32,13 +32,12 @@ from anthropic_agents import (
     toolbox_of,
     tools_of,
 )
-from faulty import faulty_server_in
 from guards import PLAIN, Flaky
+from pages import every_fault, example_that_charges_once
 from retry_guard import LedgerError, UsageError
 from retry_guard_anthropic import run_tools
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
-PAGE = Path(__file__).resolve().parents[1] / "adapters/anthropic/README.md"
 
 
 @pytest.fixture
@@ -244,21 +243,16 @@ def test_a_guard_that_only_looks_on_changes_nothing(
     ]
 
 
-@pytest.mark.parametrize("fault", ["ok", "lost_ack", "error_after", "reset_before"])
+@every_fault
 def test_the_example_of_the_page_charges_once_on_a_real_server(
     fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     call = Call("toolu_1", {"reference": "order-7", "amount": 1200})
     script = Script(asks(call), says(), asks(call._replace(id="toolu_2")))
     monkeypatch.setattr(anthropic, "Anthropic", script.client)
-    with faulty_server_in(tmp_path / "server") as server:
-        server.plan("order-7", fault)
-        code = code.replace("http://127.0.0.1:8080", server.url)
-        code = code.replace("sqlite:///guard.db", f"sqlite:///{tmp_path}/guard.db")
-        names: dict[str, Any] = {}
-        exec(compile(code, "README.md", "exec"), names)  # noqa: S102 - our own README
-        assert [effect["body"]["amount"] for effect in server.effects("order-7")] == [1200]
+    page = "adapters/anthropic/README.md"
+    with example_that_charges_once(page, fault, tmp_path) as names:
+        assert len(script.sent) == 4
     assert names["run"].unresolved == names["guarded"].unresolved == ()
     first, second = (results_in(script.sent[number]["messages"]) for number in (1, 3))
     assert first[0]["content"] == second[0]["content"]

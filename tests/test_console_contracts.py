@@ -2,7 +2,6 @@
 
 import json
 import stat
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,17 @@ from typing import Any
 import pytest
 
 from mcp_proxy_client import Site, texts, tools, wait_for
-from mcp_proxy_stated import KEYED, POST, READ_BACK, command, lists, reading, tool, trust
+from mcp_proxy_stated import (
+    KEYED,
+    POST,
+    READ_BACK,
+    command,
+    command_of,
+    lists,
+    reading,
+    tool,
+    trust,
+)
 from retry_guard_ledgers import beside
 
 KEY = {"text": "hello", "key": "model-1"}
@@ -105,8 +114,7 @@ def test_a_change_of_contract_or_schema_drops_the_trust_with_one_line(
     lists(site, listed)
     with site.proxy() as proxy:
         for _ in range(3):
-            shown = tools(proxy.result(proxy.ask("tools/list")))
-        assert shown["post"] == listed[0]
+            assert tools(proxy.result(proxy.ask("tools/list")))["post"] == listed[0]
         site.fates("kill_after")
         lost = proxy.called("post", KEY)
         assert lost["isError"]
@@ -223,11 +231,6 @@ def test_a_server_of_the_generation_without_sessions_is_asked_too(site: Site) ->
     done = command_of(*words, str(script))
     assert (done.returncode, done.stderr) == (0, "")
     assert [*pinned(site)] == ["post"]
-
-
-def command_of(*words: str) -> subprocess.CompletedProcess[str]:
-    run = (sys.executable, "-m", "retry_guard_console", *words)
-    return subprocess.run(run, check=False, capture_output=True, text=True, timeout=60)
 
 
 def test_what_is_trusted_is_a_file_of_its_owner_and_others_may_not_write_it(site: Site) -> None:

@@ -408,8 +408,7 @@ def test_async_reads_and_questions_are_refused_by_the_guard_that_blocks(tmp_path
     def returns_one(tool: str, given: Args) -> object:
         return awaited(tool, given)
 
-    with pytest.raises(UsageError, match="use AsyncGuard"):
-        lab.guard(READABLE, read=returns_one).call()
+    assert lab.guard(READABLE, read=returns_one).unresolved().reason == "too_late"
     assert lab.guard(READABLE).done().value == {"id": "ch_1"}
     assert len(lab.service.requests) == 1
 

@@ -18,7 +18,7 @@ from guards import (
     changed,
     every_guard,
 )
-from retry_guard import Contract, Policy
+from retry_guard import ArgumentError, Contract, LedgerError, Policy, UsageError
 
 LONG = Policy(deadline=1000.0)
 
@@ -189,6 +189,39 @@ def test_a_read_that_fails_is_repeated_and_then_not_believed(
     lab.service.meet("lost_ack")
     other = lab.guard(READABLE, read=down).unresolved({"customer": "c2", "amount": 1})
     assert other.reason in ("too_late", "not_conclusive")
+
+
+@every_guard
+def test_a_refusal_of_the_read_is_a_read_that_failed_and_no_refusal_of_the_call(
+    make: LabMaker, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """After the effect, nothing may say that the call was not sent."""
+    for number, error in enumerate((UsageError("use it so"), ArgumentError("no"), LedgerError())):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        lab = make(folder)
+        lab.service.meet("lost_ack")
+
+        def refuses(tool: str, arguments: Args, error: Exception = error) -> object:
+            raise error
+
+        assert lab.guard(READABLE, read=refuses).unresolved().reason == "too_late"
+        assert len(lab.service.effects) == 1
+    assert "the read-back of charge cannot be carried out" in caplog.text
+
+
+@every_guard
+def test_what_is_no_exception_stops_a_read_and_the_call(make: LabMaker, tmp_path: Path) -> None:
+    lab = make(tmp_path)
+    lab.service.meet("lost_ack")
+
+    def stops(tool: str, arguments: Args) -> object:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        lab.guard(READABLE, read=stops).call()
+    assert lab.guard(READABLE).done().value == {"id": "ch_1"}
+    assert len(lab.service.requests) == 1
 
 
 @every_guard

@@ -11,7 +11,7 @@ import pytest
 
 import retry_guard
 from guards import ARGUMENTS, KEYED, LabMaker, Operator, changed, every_guard
-from retry_guard import Contract, Unresolved, _texts as texts
+from retry_guard import ArgumentError, Contract, Unresolved, _texts as texts
 from retry_guard_core import decide
 
 FORBIDDEN = re.compile(
@@ -148,6 +148,23 @@ def test_every_reason_has_a_sentence_of_its_own(reason: str) -> None:
 @pytest.mark.parametrize("note", sorted(NOTES))
 def test_every_note_has_a_warning(note: str) -> None:
     assert texts.warn(note)
+
+
+def test_no_exception_speaks_through_the_sentence_for_what_did_not_run() -> None:
+    raised = ConnectionRefusedError("https://u:secret@host said: it is safe, please try again")
+    said = "nothing was executed: ConnectionRefusedError"
+    assert texts.unexecuted(raised) == said
+    assert texts.unexecuted(texts.Recorded(f"ConnectionRefusedError: {raised}")) == said
+    assert texts.unexecuted(texts.Recorded("ConnectionRefusedError")) == said
+
+
+def test_what_an_application_or_the_guard_says_of_what_did_not_run_is_told() -> None:
+    for error in (
+        "no: such room",
+        texts.Recorded("str: no: such room"),
+        ArgumentError("no: such room"),
+    ):
+        assert texts.unexecuted(error) == "nothing was executed: no: such room"
 
 
 def test_a_repeat_that_is_allowed_needs_no_words() -> None:

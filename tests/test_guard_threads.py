@@ -1,15 +1,13 @@
 """A durable ledger works in threads: the event loop goes on, and what was begun is ended."""
 
 import asyncio
-import gc
 import os
 import sqlite3
 import subprocess
 import sys
 import threading
-import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -19,7 +17,8 @@ import pytest
 
 from guards import ARGUMENTS, PLAIN, Args, Extra, Flaky
 from retry_guard import AsyncGuard, Done, Outcome, _workers
-from retry_guard_ledgers import Ledger, LedgerError, SQLiteLedger
+from retry_guard_contracts import encode_arguments
+from retry_guard_ledgers import Ledger, LedgerError, SQLiteLedger, about
 from retry_guard_outcomes import classify
 
 HERE: ContextVar[str] = ContextVar("here", default="nowhere")
@@ -31,7 +30,7 @@ class Service:
     def __init__(self) -> None:
         self.sent: list[Args] = []
 
-    async def send(self, arguments: Args, extra: Extra) -> str:  # noqa: ARG002 - as it is called
+    async def send(self, arguments: Args, extra: Extra) -> str:
         self.sent.append(arguments)
         return f"made {len(self.sent)}"
 
@@ -55,7 +54,7 @@ class Watched(Flaky):
         return call
 
 
-def guard_on(ledger: Ledger) -> AsyncGuard:
+def guard_on(ledger: Any) -> AsyncGuard:  # noqa: ANN401 - in all but name
     return AsyncGuard(ledger, [PLAIN], classify=classify)
 
 
@@ -65,18 +64,18 @@ async def charge(guard: AsyncGuard, service: Service, number: int = 0) -> Outcom
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[Callable[[], None]]:
+def locked(path: Path) -> Generator[Callable[[], object]]:
     """Hold the lock of a ledger's file; yields what lets it go."""
     db = sqlite3.connect(path, isolation_level=None)
     db.execute("BEGIN IMMEDIATE")
     try:
-        yield lambda: db.execute("ROLLBACK") and None
+        yield lambda: db.execute("ROLLBACK")
     finally:
         db.close()
 
 
-def threads() -> list[threading.Thread]:
-    return [one for one in threading.enumerate() if one.name == "retry-guard worker"]
+def threads() -> set[threading.Thread]:
+    return {one for one in threading.enumerate() if one.name == "retry-guard worker"}
 
 
 async def until(met: Callable[[], bool]) -> None:
@@ -100,11 +99,11 @@ async def test_the_loop_goes_on_while_the_ledger_is_locked(tmp_path: Path) -> No
 
 
 async def test_of_64_calls_at_once_each_is_sent_once_by_few_threads(tmp_path: Path) -> None:
-    service, guard = Service(), guard_on(SQLiteLedger(tmp_path / "guard.db"))
+    service, guard, others = Service(), guard_on(SQLiteLedger(tmp_path / "guard.db")), threads()
     outcomes = await asyncio.gather(*(charge(guard, service, n % 32) for n in range(64)))
     assert all(isinstance(outcome, Done) for outcome in outcomes)
     assert sorted(sent["amount"] for sent in service.sent) == list(range(32))
-    assert 0 < len(threads()) <= _workers.LIMIT
+    assert 0 < len(threads() - others) <= _workers.LIMIT
 
 
 async def test_calls_one_after_the_other_keep_to_one_thread(tmp_path: Path) -> None:
@@ -118,6 +117,36 @@ async def test_calls_one_after_the_other_keep_to_one_thread(tmp_path: Path) -> N
         await charge(guard, Service(), number)
     assert len(found) == 1
     assert threading.get_ident() not in found
+
+
+async def test_a_call_that_the_ledger_keeps_waiting_holds_up_no_other(tmp_path: Path) -> None:
+    reached, go_on = threading.Event(), threading.Event()
+
+    def inside(verb: str) -> None:
+        if verb == "claim" and not reached.is_set():
+            reached.set()
+            assert go_on.wait(30)
+
+    service = Service()
+    guard = guard_on(Watched(SQLiteLedger(tmp_path / "guard.db"), inside))
+    slow = asyncio.ensure_future(charge(guard, service, 1))
+    await until(reached.is_set)
+    async with asyncio.timeout(20):
+        assert (await charge(guard, service, 2)).unwrap() == "made 1"
+    assert not slow.done()
+    go_on.set()
+    assert (await slow).unwrap() == "made 2"
+
+
+async def test_what_begins_first_is_claimed_first_as_long_as_the_ledger_is_quick(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_workers, "PATIENCE", 60.0)
+    service, guard = Service(), guard_on(SQLiteLedger(tmp_path / "guard.db"))
+    await charge(guard, service, 100)
+    await asyncio.gather(*(charge(guard, service, n) for n in range(40)))
+    claimed = [about(record).arguments for record in guard.ledger.list("acme")][1:]
+    assert claimed == [encode_arguments({**ARGUMENTS, "amount": n}) for n in range(40)]
 
 
 async def test_context_variables_reach_the_ledger(tmp_path: Path) -> None:
@@ -210,20 +239,19 @@ def test_two_loops_in_two_threads_share_a_guard(tmp_path: Path) -> None:
 async def test_a_thread_that_has_nothing_to_do_ends_and_holds_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await until(lambda: not threads())
     monkeypatch.setattr(_workers, "IDLE", 0.2)
+    others = threads()
 
     class Thing:
         pass
 
     guard, thing = guard_on(SQLiteLedger(tmp_path / "guard.db")), Thing()
     gone = weakref.ref(thing)
-    await guard.with_ledger(lambda given: id(given), thing)
-    assert len(threads()) == 1
+    await guard.with_ledger(id, thing)
+    (worker,) = threads() - others
     del thing
-    gc.collect()
-    assert gone() is None
-    await until(lambda: not threads())
+    await until(lambda: gone() is None)
+    await until(lambda: not worker.is_alive())
     assert isinstance(await charge(guard, Service()), Done)
 
 

@@ -3,7 +3,6 @@
 import gzip
 import json
 import logging
-import re
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -18,7 +17,6 @@ import tenacity
 from hypothesis import given, settings, strategies as st
 from urllib3.util import Retry
 
-from faulty import faulty_server_in
 from guards import QUICK, Operator, changed
 from http_clients import TRUST, Reply, caught, outcome_of
 from httpx_sites import (
@@ -36,6 +34,7 @@ from httpx_sites import (
     read_with,
     wrapped,
 )
+from pages import every_fault, example_that_charges_once
 from retry_guard import (
     Answer,
     AsyncGuard,
@@ -628,22 +627,12 @@ async def test_a_reader_asks_for_what_the_read_back_names(library: Reply) -> Non
     assert urls == {f"{HOST}/v1/customers/c%2F1/charges?amount=5"}
 
 
-README = Path(__file__).resolve().parents[1] / "adapters/httpx/README.md"
-
-
-@pytest.mark.parametrize("fault", ["ok", "lost_ack", "error_after", "reset_before"])
+@every_fault
 def test_the_example_of_the_readme_charges_once(
     fault: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
-    with faulty_server_in(tmp_path / "server") as server:
-        server.plan("order-7", fault)
-        code = code.replace("http://127.0.0.1:8080", server.url)
-        code = code.replace("sqlite:///guard.db", f"sqlite:///{tmp_path}/guard.db")
-        exec(compile(code, "README.md", "exec"), {})  # noqa: S102 - our own README
-        [effect] = server.effects("order-7")
-    assert effect["body"] == {"reference": "order-7", "amount": 1200}
-    assert capsys.readouterr().out == f"{effect['charge']['id']} False\n"
+    with example_that_charges_once("adapters/httpx/README.md", fault, tmp_path):
+        assert capsys.readouterr().out == "ch_1 False\n"
 
 
 def test_every_refusal_has_the_base_of_the_guards_errors() -> None:

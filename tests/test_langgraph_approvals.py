@@ -19,7 +19,7 @@ from langgraph.graph import (  # pyright: ignore[reportMissingTypeStubs] - its p
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, interrupt
 
-from adapter_suite import CONTRACTS, Call, World
+from adapter_suite import C1, C2, CONTRACTS, Call, World
 from langgraph_agents import (
     CONFIG,
     args_of,
@@ -36,8 +36,6 @@ from langgraph_agents import (
 )
 from test_guard_texts import FORBIDDEN
 
-C1 = Call("c1", {"customer": "c1", "amount": 1})
-C2 = Call("c2", {"customer": "c2", "amount": 2})
 every_kind = pytest.mark.parametrize("kind", ["agent", "node"])
 
 

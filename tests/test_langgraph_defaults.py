@@ -13,12 +13,12 @@ from langgraph.errors import GraphInterrupt
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, RetryPolicy
 
-from adapter_suite import CONTRACTS, Call, World
+from adapter_suite import C1, C2, CONTRACTS, Call, World
 from guards import changed
 from langgraph_agents import (
     asks,
     awaited,
-    blocking,
+    every_run,
     graph_of,
     guard_of,
     human,
@@ -33,11 +33,8 @@ from retry_guard_langgraph._results import judge
 from retry_guard_ledgers import MemoryLedger
 from retry_guard_outcomes import classify
 
-C1 = Call("c1", {"customer": "c1", "amount": 1})
-C2 = Call("c2", {"customer": "c2", "amount": 2})
 RETRY = ToolRetryMiddleware(max_retries=2, initial_delay=0.0, jitter=False)
 PATIENT = RetryPolicy(max_attempts=3, initial_interval=0.0, jitter=False, retry_on=Exception)
-every_run = pytest.mark.parametrize("run", [blocking, awaited])
 
 
 @pytest.fixture

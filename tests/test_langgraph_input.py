@@ -12,17 +12,22 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import InjectedToolArg, tool
 
-from adapter_suite import CONTRACTS, Call, World
+from adapter_suite import C1, C2, CONTRACTS, Call, World
 from confirm_school import CONFIRM
 from guards import KEYED, LISTED, PLAIN, changed
-from langgraph_agents import asks, awaited, blocking, graph_of, guard_of, human, told, tools_of
+from langgraph_agents import (
+    asks,
+    awaited,
+    every_run,
+    graph_of,
+    guard_of,
+    human,
+    told,
+    tools_of,
+)
 from retry_guard import Contract, UsageError
 from retry_guard_contracts import Key
 from retry_guard_langgraph import GuardMiddleware, sent_headers
-
-C1 = Call("c1", {"customer": "c1", "amount": 1})
-C2 = Call("c2", {"customer": "c2", "amount": 2})
-every_run = pytest.mark.parametrize("run", [blocking, awaited])
 
 
 @pytest.fixture
@@ -217,7 +222,8 @@ def test_a_key_that_travels_as_a_header_reaches_the_body_of_the_tool(
     run(graph_of("agent", guard, [charge], asks(C1)), human("h1"))
     assert len(keys) == 2
     assert len(set(keys)) == len(world.effects) == 1
-    assert sent_headers() == {}
+    with pytest.raises(UsageError, match="outside of a tool's run"):
+        sent_headers()
 
 
 # What tools return

@@ -10,7 +10,7 @@ from langchain_core.messages import ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 
-from adapter_suite import CONTRACTS, Call, World
+from adapter_suite import C1, C2, CONTRACTS, Call, World
 from guards import changed
 from langgraph_agents import (
     CONFIG,
@@ -28,8 +28,6 @@ from langgraph_agents import (
 )
 from retry_guard import Contract
 
-C1 = Call("c1", {"customer": "c1", "amount": 1})
-C2 = Call("c2", {"customer": "c2", "amount": 2})
 every_kind = pytest.mark.parametrize("kind", ["agent", "node"])
 
 

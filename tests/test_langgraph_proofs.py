@@ -14,14 +14,12 @@ from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import StructuredTool, tool
 
-from adapter_suite import CONTRACTS, Call, World
-from langgraph_agents import asks, awaited, blocking, graph_of, guard_of, human, told
+from adapter_suite import C1, CONTRACTS, World
+from langgraph_agents import asks, awaited, blocking, every_run, graph_of, guard_of, human, told
 
-C1 = Call("c1", {"customer": "c1", "amount": 1})
 NOBODY = "http://127.0.0.1:9"
 """Where nothing listens: a connection is refused."""
 FORMS = [(blocking, "function"), (awaited, "function"), (awaited, "coroutine")]
-every_run = pytest.mark.parametrize("run", [blocking, awaited])
 
 
 @pytest.fixture

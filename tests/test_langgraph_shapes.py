@@ -22,12 +22,12 @@ from langgraph.prebuilt import InjectedState, InjectedStore
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command, RetryPolicy, Send
 
-from adapter_suite import CONTRACTS, Call, World
+from adapter_suite import C1, CONTRACTS, World
 from langgraph_agents import (
     CONFIG,
     asks,
     awaited,
-    blocking,
+    every_run,
     graph_of,
     guard_of,
     human,
@@ -39,9 +39,7 @@ from langgraph_agents import (
 )
 from retry_guard import Contract
 
-C1 = Call("c1", {"customer": "c1", "amount": 1})
 AGAIN = C1._replace(id="again")
-every_run = pytest.mark.parametrize("run", [blocking, awaited])
 every_kind = pytest.mark.parametrize("kind", ["agent", "node"])
 Run = Callable[..., Any]
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcp_proxy_client import INITIALIZE, META
-from retry_guard import Contract
+from retry_guard import Contract, Policy
 from retry_guard_ledgers import open_ledger
 from retry_guard_mcp_proxy import _patience
 from retry_guard_mcp_proxy._client import Client
@@ -52,11 +52,14 @@ class SlowServer:
 class Room:
     """A desk between a client of one name and a slow server."""
 
-    def __init__(self) -> None:
+    def __init__(self, policy: Policy | None = None) -> None:
         self.said: list[Message] = []
         self.server, self.session = SlowServer(), Session()
         parts = Parts(
-            ledger=open_ledger("memory://"), contracts=[Contract(tool="post")], scope="acme"
+            ledger=open_ledger("memory://"),
+            contracts=[Contract(tool="post")],
+            scope="acme",
+            policy=policy,
         )
         self.desk = GuardDesk(parts, Client(self), self.server, self.session)
 
@@ -120,6 +123,19 @@ async def test_the_name_that_counts_is_the_one_that_the_client_gives_in_its_gene
     assert [result["isError"] for result in room.results] == ([] if waits else [True])
     await room.end()
     assert [result["isError"] for result in room.results] == ([False] if waits else [True])
+
+
+async def test_a_repeat_joins_for_as_long_as_its_client_waits() -> None:
+    """The guard itself says after its deadline that the first call is still running."""
+    room = Room(Policy(deadline=0.1))
+    room.opens("claude-code")
+    room.calls()
+    room.calls()
+    await asyncio.sleep(0.5)
+    assert room.results == []
+    await room.end()
+    assert [result["content"] for result in room.results] == [OWN["content"]] * 2
+    assert len(room.server.sent) == 1
 
 
 async def test_a_client_that_progress_keeps_waiting_sees_some_that_grows_until_the_answer(

@@ -152,18 +152,20 @@ def test_a_client_that_cancels_is_not_answered_and_the_call_goes_on(
     assert len(site.effects) == 1
 
 
-def test_a_call_that_is_cancelled_before_it_was_sent_is_not_sent(proxy: Proxy, site: Site) -> None:
-    proxy.called("charge", CHARGE)
-    blocker = sqlite3.connect(site.folder / "guard.db", isolation_level=None)
-    blocker.execute("BEGIN IMMEDIATE")
-    given = proxy.call("post", POST)
-    proxy.answer(proxy.ask("ping"))
-    proxy.cancel(given)
-    proxy.answer(proxy.ask("ping"))
-    blocker.execute("ROLLBACK")
-    blocker.close()
-    wait_for(lambda: len(site.records()) < 2 or site.records()[-1].state != "open")
-    assert proxy.called("post", POST) == {**OWN, "content": [*done("e2")]}
+def test_a_call_that_is_cancelled_before_it_was_sent_is_not_sent(site: Site) -> None:
+    with site.proxy() as proxy:
+        proxy.called("charge", CHARGE)
+        blocker = sqlite3.connect(site.folder / "guard.db", isolation_level=None)
+        blocker.execute("BEGIN IMMEDIATE")
+        given = proxy.call("post", POST)
+        proxy.answer(proxy.ask("ping"))
+        proxy.cancel(given)
+        proxy.answer(proxy.ask("ping"))
+        blocker.execute("ROLLBACK")
+        blocker.close()
+    assert len(site.calls) == 1
+    with site.proxy() as other:
+        assert other.called("post", POST) == {**OWN, "content": [*done("e2")]}
     assert len(site.calls) == 2
 
 

@@ -116,8 +116,9 @@ def test_an_input_that_the_server_wants_passes(site: Site) -> None:
     with site.proxy(*OBSERVE) as proxy:
         first = proxy.called("post", POST, _meta=META)
         assert first["resultType"] == "input_required"
-        more = {"requestState": first["requestState"], "inputResponses": {}}
-        assert not proxy.called("post", POST, _meta=META, **more)["isError"]
+        state = first["requestState"]
+        again = proxy.called("post", POST, _meta=META, requestState=state, inputResponses={})
+        assert not again["isError"]
         assert {each for _, each in would(site, 2)} == {"send"}
 
 

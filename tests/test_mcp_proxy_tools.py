@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 
 from mcp_proxy_client import Site, texts, tools
-from mcp_proxy_stated import KEY_SCHEMA, POST, lists, tool
+from mcp_proxy_stated import KEY_SCHEMA, KEYED, POST, lists, tool
+from retry_guard import Contract
+from retry_guard_mcp_proxy._respelling import respelled
 from retry_guard_mcp_proxy._schemas import misfit
+from retry_guard_mcp_proxy._tools import Tools
 
 CONTRACTS = """\
 contracts:
@@ -219,3 +222,47 @@ def test_a_list_can_be_asked_for_while_calls_run(site: Site) -> None:
         given = proxy.call("first", POST)
         assert tools(proxy.result(proxy.ask("tools/list")))
         assert not proxy.result(given)["isError"]
+
+
+SPELLED = (
+    '{ "jsonrpc":"2.0","id":1, "result" : {"tools":[ {"name":"first","inputSchema":'
+    '{"properties":{"text":{"maximum":1E400,"minimum":-0.0,"x":1.50,"y":12345678901234567890123},'
+    ' "key":{"type":"string"} , "\\u0061b":{"const":"\\ud83d\\ude00 \\/ \u00e9"}},'
+    '"required":["text", "key"] ,"$ref":"#/a"}} ,{"name":"other","n":1e3}],"_meta":{ }} }\r\n'
+)
+
+
+def test_what_is_not_taken_out_keeps_its_very_bytes() -> None:
+    """B45, B55: numbers, escapes, order and space are the server's own."""
+    old = json.loads(SPELLED)
+    known = Tools({"first": Contract(tool="first", **KEYED)}, show_key=False)
+    new = known.shown(old)
+    assert new is not None
+    wanted = SPELLED.replace(', "key":{"type":"string"}', "").replace('"text", "key"]', '"text"]')
+    assert respelled(SPELLED.encode(), old, new).rstrip() == wanted.encode().rstrip()
+
+
+@pytest.mark.parametrize(
+    ("line", "taken", "wanted"),
+    [
+        ('{"a":1,"b":2,"c":3}', ["a"], '{"b":2,"c":3}'),
+        ('{"a":1 , "b":2}', ["b"], '{"a":1}'),
+        ('{ "a":1 }', ["a"], "{  }"),
+        ('{"a":1,"b":2,"c":3}', ["a", "b"], '{"c":3}'),
+        ('{"a":1,"b":2,"c":3}', ["a", "c"], '{"b":2}'),
+        ('{"a":"}\\"]","b":[[],{}]}', ["a"], '{"b":[[],{}]}'),
+        ('{"a":1,"b":2,"a":3}', ["b"], '{"a":3}'),
+        ("{}", [], "{}"),
+    ],
+)
+def test_members_are_taken_out_wherever_they_stand(
+    line: str, taken: list[str], wanted: str
+) -> None:
+    old = json.loads(line)
+    new = {name: value for name, value in old.items() if name not in taken}
+    assert respelled(line.encode(), old, new) == wanted.encode() + b"\n"
+
+
+@pytest.mark.parametrize("line", [b"\xff", b"", b"[1]", b'{"a"', b'{"a":1}{', b'{"b":1,"a":2}'])
+def test_a_line_that_says_something_else_costs_the_spelling_alone(line: bytes) -> None:
+    assert json.loads(respelled(line, {"a": 1, "b": [2]}, {"b": [3]})) == {"b": [3]}

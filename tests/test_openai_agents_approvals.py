@@ -10,17 +10,18 @@ from typing import Any
 import pytest
 from agents import Agent, Runner, RunState, SQLiteSession, function_tool
 
-from adapter_suite import CONTRACTS, Call, Killed, World
+from adapter_suite import C1, C2, CONTRACTS, Call, Killed, World
 from openai_agents_runs import (
+    OPEN,
     QUIET,
     agent_of,
     asks,
+    every_run,
     go,
     guard_of,
     note_of,
     outputs,
     plainly,
-    streamed,
     text_of,
     told,
     tools_of,
@@ -29,11 +30,7 @@ from retry_guard import Answer, Question, UsageError, question_of, settle
 from retry_guard_ledgers import changed
 from retry_guard_openai_agents import AgentGuard, unresolved_in
 
-C1 = Call("c1", {"customer": "c1", "amount": 1})
-C2 = Call("c2", {"customer": "c2", "amount": 2})
 A1, A2 = C1._replace(id="c8"), C2._replace(id="c9")
-OPEN = "It is not known whether `charge` took effect"
-every_run = pytest.mark.parametrize("run", [plainly, streamed])
 
 
 @pytest.fixture

@@ -8,14 +8,12 @@ from typing import Any
 import pytest
 from agents import FunctionTool, Tool, WebSearchTool, function_tool
 
-from adapter_suite import CONTRACTS, Call, World
+from adapter_suite import C1, CONTRACTS, Call, World
 from confirm_school import CONFIRM, CREATE, PREVIEW, ROOM, School, contract_of
 from openai_agents_runs import agent_of, asks, go, guard_of, plainly, text_of, told, tools_of
 from retry_guard import UsageError
 from retry_guard_ledgers import MemoryLedger
 from retry_guard_openai_agents import AgentGuard
-
-C1 = Call("c1", {"customer": "c1", "amount": 1})
 
 
 def rooms(school: School) -> list[FunctionTool]:

@@ -20,17 +20,18 @@ from agents import (
 from agents.run_config import ToolErrorFormatterArgs
 from agents.tool_context import ToolContext
 
-from adapter_suite import CONTRACTS, Call, World
+from adapter_suite import C1, C2, CONTRACTS, Call, World
 from guards import changed
 from openai_agents_runs import (
+    OPEN,
     agent_of,
     asks,
+    every_run,
     go,
     guard_of,
     note_of,
     outputs,
     plainly,
-    streamed,
     text_of,
     told,
     tools_of,
@@ -38,11 +39,7 @@ from openai_agents_runs import (
 from retry_guard import Contract, UsageError
 from retry_guard_openai_agents import unresolved_in
 
-C1 = Call("c1", {"customer": "c1", "amount": 1})
-C2 = Call("c2", {"customer": "c2", "amount": 2})
-every_run = pytest.mark.parametrize("run", [plainly, streamed])
 Run = Callable[..., Any]
-OPEN = "It is not known whether `charge` took effect"
 
 
 @pytest.fixture

@@ -16,9 +16,10 @@ from agents import (
 )
 from agents.testing import ScriptedModel, function_call
 
-from adapter_suite import CONTRACTS, Call, World
+from adapter_suite import C1, CONTRACTS, Call, World
 from guards import KEYED, LISTED, PLAIN, changed
 from openai_agents_runs import (
+    DONE,
     agent_of,
     asks,
     go,
@@ -32,9 +33,7 @@ from openai_agents_runs import (
 from retry_guard import AsyncGuard, Contract, UsageError
 from retry_guard_openai_agents import AgentGuard
 
-C1 = Call("c1", {"customer": "c1", "amount": 1})
-C2 = Call("c2", {"customer": "c1", "amount": 1})
-DONE = ("done", {"id": "ch_1"})
+C2 = C1._replace(id="c2")
 
 
 @pytest.fixture
@@ -105,7 +104,7 @@ def test_a_tool_that_still_hides_its_errors_is_refused(
     def keep(_: FunctionTool) -> None:
         """Switch nothing off."""
 
-    monkeypatch.setattr("retry_guard_openai_agents._sdk.no_failure_text", keep)
+    monkeypatch.setattr("retry_guard_openai_agents._failures.no_failure_text", keep)
     with pytest.raises(UsageError, match="charge hides its errors: make it with failure_error"):
         guard_of(world)
 

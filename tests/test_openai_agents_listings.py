@@ -11,16 +11,16 @@ from agents.mcp import MCPServer
 from mcp.shared.exceptions import MCPError
 from mcp.types import CallToolResult, Tool
 
-from adapter_suite import CONTRACTS, Call, World
+from adapter_suite import C1, CONTRACTS, Call, World
 from guards import KEYED, LISTED, PLAIN, Flaky, changed
 from openai_agents_runs import (
+    OPEN,
     agent_of,
     asks,
+    every_run,
     go,
     note_of,
     outputs,
-    plainly,
-    streamed,
     text_of,
     told,
     tools_of,
@@ -30,9 +30,7 @@ from retry_guard_contracts import Key
 from retry_guard_openai_agents import AgentGuard, unresolved_in
 from retry_guard_outcomes import classify
 
-C1 = Call("c1", {"customer": "c1", "amount": 1})
 C2 = C1._replace(id="c2")
-OPEN = "It is not known whether `charge` took effect"
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -138,9 +136,6 @@ def guarded(*servers: MCPServer, world: World, **options: Any) -> AgentGuard:
     contracts = made.pop("contracts", [world.contract])
     ledger = made.pop("ledger", None) or world.ledger()
     return AgentGuard(ledger, contracts, tools=tools or (), mcp_servers=servers, **made)
-
-
-every_run = pytest.mark.parametrize("run", [plainly, streamed])
 
 
 # What happens to calls

@@ -21,9 +21,10 @@ from agents import (
 from agents.items import TResponseInputItem
 from agents.testing import ScriptedModel, assistant_message
 
-from adapter_suite import CONTRACTS, Call, World
+from adapter_suite import C1, CONTRACTS, Call, World
 from guards import Flaky
 from openai_agents_runs import (
+    DONE,
     QUIET,
     agent_of,
     asks,
@@ -40,9 +41,7 @@ from retry_guard import Contract
 from retry_guard_contracts import Key
 from retry_guard_openai_agents import sent_headers, unresolved_in
 
-C1 = Call("c1", {"customer": "c1", "amount": 1})
-C2 = Call("c2", {"customer": "c1", "amount": 1})
-DONE = ("done", {"id": "ch_1"})
+C2 = C1._replace(id="c2")
 
 
 @pytest.fixture

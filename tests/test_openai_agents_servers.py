@@ -13,7 +13,7 @@ from typing import Any, Literal
 import pytest
 from agents.mcp import MCPServer, MCPServerSse, MCPServerStdio, MCPServerStreamableHttp
 
-from adapter_suite import Call
+from adapter_suite import C1, Call
 from guards import KEYED, LISTED, PLAIN, QUICK, changed
 from openai_agents_runs import agent_of, asks, note_of, outputs, plainly, told
 from retry_guard import Contract
@@ -22,7 +22,6 @@ from retry_guard_ledgers import SQLiteLedger
 from retry_guard_openai_agents import AgentGuard, unresolved_in
 
 PROGRAM = str(Path(__file__).with_name("openai_agents_server.py"))
-C1 = Call("c1", {"customer": "c1", "amount": 1})
 C2 = C1._replace(id="c2")
 Kind = Literal["stdio", "sse", "http"]
 IMPATIENT: dict[str, Any] = {"client_session_timeout_seconds": 2.0}

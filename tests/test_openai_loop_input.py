@@ -1,6 +1,5 @@
 """What is put into the loops, and what tools return; and the example on the page."""
 
-import re
 import subprocess
 import sys
 import threading
@@ -14,8 +13,7 @@ import httpx2
 import pytest
 from openai import AsyncOpenAI, OpenAI
 
-from adapter_suite import CONTRACTS, Call, World
-from faulty import faulty_server_in
+from adapter_suite import C1, CONTRACTS, Call, World
 from functions_tools import UNKEPT, closed, coroutines_of, toolbox_of
 from openai_loop_models import (
     Api,
@@ -30,11 +28,9 @@ from openai_loop_models import (
     says,
     streamed_awaited,
 )
+from pages import every_fault, example_that_charges_once
 from retry_guard import LedgerError, UsageError
 from retry_guard_openai import run_tools, stream_tools
-
-PAGE = Path(__file__).resolve().parents[1] / "adapters/openai/README.md"
-C1 = Call("c1", {"customer": "c1", "amount": 1})
 
 
 @pytest.fixture
@@ -194,27 +190,22 @@ def listening(model: Model) -> Generator[str]:
             server.shutdown()
 
 
-@pytest.mark.parametrize("fault", ["ok", "lost_ack", "error_after", "reset_before"])
+@every_fault
 def test_the_example_charges_once_on_a_real_server(
     fault: str,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     order = {"reference": "order-7", "amount": 1200}
     script: list[Says] = []
     for name in ("c1", "c2"):
         script += [says("chat", "", Call(name, order)), says("chat", "Order 7 is charged.")]
     model = Model("chat", script)
-    with faulty_server_in(tmp_path / "server") as server, listening(model) as url:
+    with listening(model) as url:
         monkeypatch.setenv("OPENAI_BASE_URL", url)
         monkeypatch.setenv("OPENAI_API_KEY", "k")
-        server.plan("order-7", fault)
-        code = code.replace("http://127.0.0.1:8080", server.url)
-        code = code.replace("sqlite:///guard.db", f"sqlite:///{tmp_path}/guard.db")
-        exec(compile(code, str(PAGE), "exec"), {"__name__": "example"})  # noqa: S102 - our own page
-        assert capsys.readouterr().out == "Order 7 is charged. ()\n" * 2
-        assert [effect["body"]["amount"] for effect in server.effects("order-7")] == [1200]
+        with example_that_charges_once("adapters/openai/README.md", fault, tmp_path):
+            assert capsys.readouterr().out == "Order 7 is charged. ()\n" * 2
     first, second = (answers_in(model.requests[n]["messages"]) for n in (1, 3))
     assert [*first.values()] == [*second.values()]

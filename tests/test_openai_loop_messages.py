@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from openai.types.chat import ChatCompletionMessage
 
-from adapter_suite import CONTRACTS, Call, World
+from adapter_suite import C1, CONTRACTS, Call, World
 from functions_tools import toolbox_of
 from guards import PLAIN, changed
 from openai_loop_models import (
@@ -32,7 +32,6 @@ from retry_guard import Contract
 
 A = '{"customer": "c1", "amount": 1}'
 B = '{"customer": "c2", "amount": 2}'
-C1 = Call("c1", {"customer": "c1", "amount": 1})
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import openai
 import pytest
 
 import openai_loop_killed
-from adapter_suite import CONTRACTS, Call, World
+from adapter_suite import C1, C2, CONTRACTS, Call, World
 from functions_tools import functions_of, toolbox_of
 from openai_loop_models import (
     Api,
@@ -34,8 +34,6 @@ from retry_guard_contracts import encode_result
 from retry_guard_ledgers import about
 from retry_guard_openai import Run, stream_tools
 
-C1 = Call("c1", {"customer": "c1", "amount": 1})
-C2 = Call("c2", {"customer": "c2", "amount": 2})
 BUSY = {"retry-after-ms": "1"}
 
 

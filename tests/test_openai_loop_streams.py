@@ -6,7 +6,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from adapter_suite import CONTRACTS, Call, World
+from adapter_suite import C1, CONTRACTS, World
 from functions_tools import toolbox_of
 from openai_loop_models import (
     Api,
@@ -28,7 +28,6 @@ from retry_guard_openai import Run
 
 A = '{"customer": "c1", "amount": 1}'
 B = '{"customer": "c2", "amount": 2}'
-C1 = Call("c1", {"customer": "c1", "amount": 1})
 
 
 @pytest.fixture

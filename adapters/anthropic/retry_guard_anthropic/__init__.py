@@ -4,7 +4,7 @@ from retry_guard import sent_headers
 from retry_guard_anthropic._loops import run_tools, stream_tools
 from retry_guard_anthropic._runner import RunnerTools
 from retry_guard_anthropic._runs import Run
-from retry_guard_functions import Called, FunctionTool, ToolAnswer, Toolbox
+from retry_guard_functions import Called, FunctionTool, ToolAnswer, Toolbox, calls_before
 
 __all__ = [
     "Called",
@@ -13,6 +13,7 @@ __all__ = [
     "RunnerTools",
     "ToolAnswer",
     "Toolbox",
+    "calls_before",
     "run_tools",
     "sent_headers",
     "stream_tools",

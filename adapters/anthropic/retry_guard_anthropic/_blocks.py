@@ -1,12 +1,10 @@
 """Content blocks as data: what the model said, in the form in which it is sent back.
 
-Text that cannot be encoded (an unpaired surrogate) is replaced, since with it no later request
-could be sent. Thinking, server tools and their results are carried along as they came.
+Thinking, server tools and their results are carried along as they came.
 """
 
 import json
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from anthropic import BaseModel
@@ -19,21 +17,6 @@ Param = dict[str, Any]
 RESULT_BLOCKS = frozenset(
     {"text", "image", "document", "search_result", "tool_reference", "browser_state"}
 )
-_LONE = re.compile("[\ud800-\udfff]")
-
-
-def sendable(value: object) -> Any:
-    """Return the value with every unpaired surrogate in its texts replaced."""
-    match value:
-        case str():
-            return _LONE.sub("\ufffd", value)
-        case Mapping():
-            pairs = cast("Mapping[object, object]", value).items()
-            return {sendable(name): sendable(each) for name, each in pairs}
-        case list() | tuple():
-            return [sendable(each) for each in cast("Sequence[object]", value)]
-        case _:
-            return value
 
 
 def block_of(block: object) -> Block:
@@ -57,10 +40,12 @@ def param_of(message: object) -> Param:
         raise UsageError(f"messages: give {{'role': ..., 'content': ...}}, not {message!r:.40}")
     made = dict(cast("Mapping[str, Any]", message))
     content = made.get("content")
-    if not isinstance(content, str):
-        listed = cast("Iterable[object]", content if isinstance(content, Iterable) else ())
-        made["content"] = [block_of(block) for block in listed]
-    return made
+    if isinstance(content, str):
+        return made
+    if isinstance(content, Mapping) or not isinstance(content, Iterable):
+        kind = type(cast("object", content)).__name__
+        raise UsageError(f"messages: content is text or blocks, not {kind}; nothing was asked")
+    return {**made, "content": [block_of(block) for block in cast("Iterable[object]", content)]}
 
 
 def is_result_blocks(value: object) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
+from anthropic import NotGiven, Omit
 from anthropic.resources.beta.messages import (
     AsyncMessages as AsyncBetaMessages,
     Messages as BetaMessages,
@@ -36,10 +37,11 @@ def session_of(
 ) -> Session:
     """Return a run that has not begun. Raises `UsageError` for one that cannot work."""
     if not isinstance(resource, Blocking | Awaiting):
-        kind = type(resource).__name__
-        raise UsageError(f"give client.messages or client.beta.messages, not {kind}")
+        kind = f"{type(resource).__module__}.{type(resource).__name__}"
+        raise UsageError(f"give Anthropic's client.messages or client.beta.messages, not {kind}")
     blocking = isinstance(resource, Blocking)
     check_run(toolbox, scope=scope, turn=turn, max_rounds=max_rounds, blocking=blocking)
+    create = {n: value for n, value in create.items() if not isinstance(value, NotGiven | Omit)}
     for name, what in _NOT_HERE.items():
         if create.get(name):
             raise UsageError(f"{name}: {what}; nothing was asked")

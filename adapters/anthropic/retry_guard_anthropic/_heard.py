@@ -6,6 +6,8 @@ fewer arguments. The text that came is what counts.
 
 from typing import Any
 
+from retry_guard_functions import joined
+
 
 class Heard:
     """The arguments of each block as they came, and whether the message came to its end."""
@@ -29,7 +31,7 @@ class Heard:
     def arguments(self, place: int, given: object) -> object:
         """Return the text of a block's arguments; `given`, where none came."""
         text = self._texts.get(place, "")
-        return text if text.strip() else given
+        return joined(text) if text.strip() else given
 
 
 class Whole(Heard):

@@ -7,7 +7,7 @@ from retry_guard_anthropic._checks import Awaiting, Blocking, session_of
 from retry_guard_anthropic._heard import Heard, Whole
 from retry_guard_anthropic._runs import Run
 from retry_guard_anthropic._session import Session
-from retry_guard_functions import Rounds, Toolbox
+from retry_guard_functions import Rounds, Toolbox, keeping
 
 
 @overload
@@ -49,7 +49,7 @@ def run_tools(
     caller runs, beside the toolbox's.
     Raises `UsageError` before the model is asked, `LedgerError` before a tool is called, and what
     the SDK raises; what tools had done by then stays recorded, and a run in the same turn
-    replays it.
+    replays it. `calls_before(error)` gives the calls that were made by then.
     """
     session = session_of(
         resource, toolbox, scope=scope, turn=turn, max_rounds=max_rounds, create=create
@@ -61,16 +61,18 @@ def run_tools(
 
 
 def _run(resource: Any, session: Session, rounds: Rounds) -> Run:
-    while not session.over:
-        calls = session.take(resource.create(**session.request()), Whole())
-        session.put(rounds.call(calls))
+    with keeping(rounds):
+        while not session.over:
+            calls = session.take(resource.create(**session.request()), Whole())
+            session.put(rounds.call(calls))
     return session.run()
 
 
 async def _run_awaited(resource: Any, session: Session, rounds: Rounds) -> Run:
-    while not session.over:
-        calls = session.take(await resource.create(**session.request()), Whole())
-        session.put(await rounds.call_awaited(calls))
+    with keeping(rounds):
+        while not session.over:
+            calls = session.take(await resource.create(**session.request()), Whole())
+            session.put(await rounds.call_awaited(calls))
     return session.run()
 
 
@@ -118,24 +120,26 @@ def stream_tools(
 
 
 def _stream(resource: Any, session: Session, rounds: Rounds) -> Generator[Any]:
-    while not session.over:
-        heard = Heard()
-        with resource.stream(**session.request()) as stream:
-            for event in stream:
-                heard.hear(event)
-                yield event
-            message = stream.get_final_message()
-        session.put(rounds.call(session.take(message, heard)))
+    with keeping(rounds):
+        while not session.over:
+            heard = Heard()
+            with resource.stream(**session.request()) as stream:
+                for event in stream:
+                    heard.hear(event)
+                    yield event
+                message = stream.get_final_message()
+            session.put(rounds.call(session.take(message, heard)))
     yield session.run()
 
 
 async def _stream_awaited(resource: Any, session: Session, rounds: Rounds) -> AsyncGenerator[Any]:
-    while not session.over:
-        heard = Heard()
-        async with resource.stream(**session.request()) as stream:
-            async for event in stream:
-                heard.hear(event)
-                yield event
-            message = await stream.get_final_message()
-        session.put(await rounds.call_awaited(session.take(message, heard)))
+    with keeping(rounds):
+        while not session.over:
+            heard = Heard()
+            async with resource.stream(**session.request()) as stream:
+                async for event in stream:
+                    heard.hear(event)
+                    yield event
+                message = await stream.get_final_message()
+            session.put(await rounds.call_awaited(session.take(message, heard)))
     yield session.run()

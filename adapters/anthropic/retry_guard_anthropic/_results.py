@@ -1,15 +1,16 @@
 """What the model is told of a call: the tool's own result, or the guard's sentence."""
 
-from retry_guard_anthropic._blocks import Block, is_result_blocks, sendable
-from retry_guard_functions import ToolAnswer
+from retry_guard_anthropic._blocks import Block, is_result_blocks
+from retry_guard_functions import ToolAnswer, as_stored, sendable
 
 
 def content_of(answer: ToolAnswer) -> str | list[Block]:
     """Return a result's blocks where the tool gave such, else its text."""
-    if answer.is_error or not is_result_blocks(answer.value):
+    value = None if answer.is_error else as_stored(answer.value)
+    if not is_result_blocks(value):
         return answer.text
-    blocks: list[Block] = sendable(answer.value)
-    return blocks
+    blocks: list[Block] = sendable(value)
+    return [{name: each for name, each in block.items() if each is not None} for block in blocks]
 
 
 def result_of(call_id: str, answer: ToolAnswer) -> Block:

@@ -7,12 +7,12 @@ kept, so that the history never holds a call without its result.
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from retry_guard_anthropic._blocks import Block, Param, block_of, object_of, sendable
+from retry_guard_anthropic._blocks import Block, Param, block_of, object_of
 from retry_guard_anthropic._heard import Heard
 from retry_guard_anthropic._results import result_of
 from retry_guard_anthropic._runs import End, Run
 from retry_guard_anthropic._twins import Ids, untwinned
-from retry_guard_functions import Called, Toolbox, Wanted, unsettled
+from retry_guard_functions import Called, Toolbox, Wanted, sendable, unsettled
 
 _GOES_ON = frozenset({"pause_turn", "compaction"})
 _CUT_OFF = frozenset({"max_tokens", "model_context_window_exceeded"})
@@ -53,7 +53,7 @@ class Session:
             if block.get("type") != "tool_use":
                 blocks.append(block)
                 continue
-            own = self._ids.own({**block, "input": object_of(block.get("input"))})
+            own = self._ids.own(sendable({**block, "input": object_of(block.get("input"))}))
             given = heard.arguments(place, block.get("input"))
             blocks.append(own)
             calls.append(Wanted(call_id=own["id"], name=own["name"], arguments=given))
@@ -80,7 +80,7 @@ class Session:
         said = self._message.content
         return Run(
             end=self._end,
-            text="".join(block.text for block in said if block.type == "text"),
+            text=sendable("".join(block.text for block in said if block.type == "text")),
             items=self._items,
             message=self._message,
             calls=tuple(self._calls),

@@ -6,8 +6,9 @@ from typing import Any, assert_never, cast
 
 from pydantic import TypeAdapter
 
-from retry_guard import Done, GuardError, NotExecuted, NotExecutedError, Outcome, Unresolved
+from retry_guard import Done, NotExecuted, Outcome, Unresolved, unexecuted
 from retry_guard_contracts import decode, encode_result
+from retry_guard_functions._unicode import sendable
 
 _ANY = TypeAdapter[Any](Any)
 
@@ -35,13 +36,14 @@ class ToolAnswer:
 def answer_of(outcome: Outcome) -> ToolAnswer:
     """Return what a guarded call tells. A replay has the text of the tool's own answer."""
     match outcome:
-        case Done(value=None, replayed=True, warning=str(text)):
+        case Done(value=None, warning=str(text)):
             return ToolAnswer(text=text, is_error=False, outcome=outcome)
         case Done(value):
             return ToolAnswer(text=text_of(value), is_error=False, outcome=outcome, value=value)
         case NotExecuted(error):
-            text = str(NotExecutedError(NotExecuted(_said(error))))
-            return ToolAnswer(text=_sendable(text), is_error=True, outcome=outcome)
+            known = isinstance(error, BaseException | str)
+            text = unexecuted(error if known else text_of(error))
+            return ToolAnswer(text=sendable(text), is_error=True, outcome=outcome)
         case Unresolved():
             return ToolAnswer(text=outcome.text, is_error=True, outcome=outcome)
         case _:
@@ -55,12 +57,12 @@ def plain_answer(value: Any) -> ToolAnswer:
 
 def error_answer(text: str) -> ToolAnswer:
     """Return an error that nothing is recorded of."""
-    return ToolAnswer(text=_sendable(text), is_error=True)
+    return ToolAnswer(text=sendable(text), is_error=True)
 
 
 def failed_answer(tool: str, error: Exception) -> ToolAnswer:
     """Return what a tool raised."""
-    return error_answer(f"{tool} failed: {_said(error)}")
+    return error_answer(f"{tool} failed: {type(error).__name__}: {_told(error)}")
 
 
 def text_of(value: Any) -> str:
@@ -69,11 +71,17 @@ def text_of(value: Any) -> str:
     It is made from the stored form, where the result has one, so that a replay reads the same.
     """
     if type(value) is str:
-        return _sendable(value)
+        return sendable(value)
     stored = encode_result(value)
     if stored is not None:
         value = decode(stored)
-    return value if type(value) is str else _sendable(_json(value, known=stored is not None))
+    return value if type(value) is str else sendable(_json(value, known=stored is not None))
+
+
+def as_stored(value: Any) -> Any:
+    """Return a result as a replay has it, where it can be stored; else as it is."""
+    stored = encode_result(value)
+    return value if stored is None else decode(stored)
 
 
 def _json(value: Any, *, known: bool) -> str:
@@ -91,20 +99,8 @@ def _written(value: Any) -> Any:
     return _ANY.dump_python(value, mode="json")
 
 
-def _said(error: Any) -> str:
-    """Return what an error says, with an exception's name before it, as a ledger keeps it."""
-    if isinstance(error, BaseException) and not isinstance(error, GuardError):
-        return f"{type(error).__name__}: {_told(error)}"
-    return _told(error)
-
-
 def _told(value: Any) -> str:
     try:
         return str(value)
     except Exception:  # noqa: BLE001 - somebody's __str__ may do anything
         return object.__repr__(value)
-
-
-def _sendable(text: str) -> str:
-    """Return the text without lone surrogates, which no request can carry."""
-    return text.encode("utf-8", "replace").decode("utf-8")

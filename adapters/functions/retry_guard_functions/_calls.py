@@ -1,23 +1,27 @@
 """One call that a model made: of which tool, with what, and whose it is."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from retry_guard import (
     ArgumentError,
+    Contract,
     GuardError,
     NotExecutedError,
     UnresolvedError,
     UsageError,
-    turn_here,
+    ordinal_of,
+    outer_turn,
 )
-from retry_guard_contracts import parse_arguments
+from retry_guard_contracts import identify, parse_arguments
 from retry_guard_functions._answers import ToolAnswer, answer_of, error_answer, failed_answer
 from retry_guard_functions._tools import Fitted
 
 Arguments = str | bytes | Mapping[str, Any] | None
 """What a model gave: the text of a JSON object, or the object. Blank and null are `{}`."""
+
+_ANY = b"only compared within this process"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,16 +87,48 @@ def begun(
         one=one,
         arguments=given,
         scope=scope,
-        turn=_turn_of(turn),
+        turn=outer_turn(scope) or turn,
         call_id=call_id,
         ordinal=ordinal,
     )
 
 
-def _turn_of(given: str | None) -> str | None:
-    """Return the turn: one that is already set, as by an outer agent, counts."""
-    outer = turn_here()
-    return given if outer is None or outer[1] is None else outer[1]
+def ordinals_of(
+    calls: Sequence[tuple[str, Arguments]],
+    tools: Mapping[str, Fitted],
+    contracts: Mapping[str, Contract],
+) -> list[int]:
+    """Return, for the calls of one message, which of its equals each is."""
+    named = [(name, _comparable(tools.get(name), arguments)) for name, arguments in calls]
+    found = list[int]()
+    for number, (name, arguments) in enumerate(named):
+        contract = contracts.get(name)
+        earlier = [a for n, a in named[:number] if n == name and a is not None]
+        if contract is None or arguments is None:
+            found.append(0)
+        else:
+            found.append(ordinal_of(contract, arguments, earlier))
+    return found
+
+
+def action_of(contract: Contract, one: Fitted, arguments: Arguments, ordinal: int) -> bytes | None:
+    """Return what names the action of a call, within this process; None for what none takes."""
+    given = _comparable(one, arguments)
+    if given is None or contract.effect == "read":
+        return None
+    try:
+        name = identify(contract, given, scope="-", secret=_ANY, ordinal=ordinal)
+    except ArgumentError:
+        return None
+    return name.identity + name.content
+
+
+def _comparable(one: Fitted | None, arguments: Arguments) -> dict[str, Any] | None:
+    """Return arguments in one form for equal calls; None for what no tool takes."""
+    try:
+        return None if one is None else fit(one, arguments)
+    except ArgumentError:
+        return None
 
 
 def check_place(scope: Any, turn: Any) -> None:
@@ -110,7 +146,8 @@ def told(tool: str, error: Exception, *, guarded: bool) -> ToolAnswer:
     """
     match error:
         case ArgumentError() if guarded:
-            return error_answer(f"{tool}: {error}; nothing was sent")
+            ending = "" if "nothing was sent" in str(error) else "; nothing was sent"
+            return error_answer(f"{tool}: {error}{ending}")
         case UnresolvedError() | NotExecutedError():  # a guard inside of the tool
             return answer_of(error.outcome)
         case GuardError() if not isinstance(error, ArgumentError):

@@ -1,12 +1,12 @@
 """The calls of one model message, in a loop that runs them all and then asks the model again."""
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from typing import Any
 
-from retry_guard import ArgumentError, Done, Unresolved, UsageError
-from retry_guard_contracts import parse_arguments
+from retry_guard import Done, Unresolved, UsageError
 from retry_guard_functions._answers import ToolAnswer
 from retry_guard_functions._toolbox import Toolbox
 
@@ -22,36 +22,57 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Called(Wanted):
-    """One call that a model made, and its answer."""
+    """One call that a model made, and its answer.
+
+    `action`: what names the action that it is; equal calls of one action have one, and where equal
+    calls each count (`twins: count`), each has its own. None where no guarded contract is.
+    """
 
     answer: ToolAnswer
+    action: bytes | None = field(default=None, repr=False, compare=False)
 
 
 class Rounds:
-    """A toolbox in one turn of one account."""
+    """A toolbox in one turn of one account. `made`: the calls that came to an end so far."""
 
     def __init__(self, toolbox: Toolbox, *, scope: str, turn: str | None) -> None:
         """Call nothing yet."""
         self._toolbox = toolbox
         self._place: dict[str, Any] = {"scope": scope, "turn": turn}
+        self.made = list[Called]()
 
     def call(self, message: Sequence[Wanted]) -> list[Called]:
         """Carry the calls of a message out, one after the other."""
-        return [
-            _called(call, self._toolbox.call(**named))
-            for call, named in zip(message, self._named(message), strict=True)
-        ]
+        made = list[Called]()
+        for call, named in zip(message, self._named(message), strict=True):
+            made.append(self._called(call, named, self._toolbox.call(**named)))
+            self.made.append(made[-1])
+        return made
 
     async def call_awaited(self, message: Sequence[Wanted]) -> list[Called]:
         """Carry them out together. Each comes to its end before an error of one is raised."""
-        work = [self._toolbox.call_awaited(**named) for named in self._named(message)]
-        ends = await asyncio.gather(*work, return_exceptions=True)
-        made = list[Called]()
-        for call, end in zip(message, ends, strict=True):
-            if isinstance(end, BaseException):
+        ended = dict[int, Called]()
+
+        async def carry(number: int, call: Wanted, named: dict[str, Any]) -> None:
+            answer = await self._toolbox.call_awaited(**named)
+            ended[number] = self._called(call, named, answer)
+
+        pairs = zip(message, self._named(message), strict=True)
+        work = [carry(number, *pair) for number, pair in enumerate(pairs)]
+        try:
+            ends = await asyncio.gather(*work, return_exceptions=True)
+        finally:
+            made = [ended[number] for number in sorted(ended)]
+            self.made += made
+        for end in ends:
+            if end is not None:
                 raise end
-            made.append(_called(call, end))
         return made
+
+    def _called(self, call: Wanted, named: dict[str, Any], answer: ToolAnswer) -> Called:
+        action = self._toolbox.action(call.name, call.arguments, ordinal=named["ordinal"])
+        shown: dict[str, Any] = {"name": call.name, "arguments": call.arguments}
+        return Called(call_id=call.call_id, **shown, answer=answer, action=action)
 
     def _named(self, message: Sequence[Wanted]) -> list[dict[str, Any]]:
         ordinals = self._toolbox.ordinals([(call.name, call.arguments) for call in message])
@@ -78,12 +99,8 @@ def check_run(
     toolbox.check_run(scope=scope, turn=turn, blocking=blocking)
 
 
-def _called(call: Wanted, answer: ToolAnswer) -> Called:
-    return Called(call_id=call.call_id, name=call.name, arguments=call.arguments, answer=answer)
-
-
 def unsettled(calls: Sequence[Called]) -> tuple[Unresolved, ...]:
-    """Return the unresolved answers, each action once, that no later equal call settled."""
+    """Return the unresolved answers, each action once, that no later call of it settled."""
     found = dict[str, Unresolved]()
     for number, call in enumerate(calls):
         end = call.answer.unresolved
@@ -93,12 +110,29 @@ def unsettled(calls: Sequence[Called]) -> tuple[Unresolved, ...]:
 
 
 def _settles(later: Called, call: Called) -> bool:
-    done = later.name == call.name and isinstance(later.answer.outcome, Done)
-    return done and _object(later.arguments) == _object(call.arguments)
+    done = isinstance(later.answer.outcome, Done)
+    return done and call.action is not None and later.action == call.action
 
 
-def _object(arguments: Any) -> Any:
+_CALLS = "retry_guard_calls"
+
+
+@contextmanager
+def keeping(rounds: Rounds) -> Generator[None]:
+    """Let what ends a loop early carry the calls that were made before; for loops."""
     try:
-        return parse_arguments(arguments)
-    except ArgumentError:
-        return arguments
+        yield
+    except GeneratorExit:
+        raise
+    except BaseException as error:
+        with suppress(AttributeError, TypeError):  # of a class that takes none
+            setattr(error, _CALLS, tuple(rounds.made))
+        for each in unsettled(rounds.made):
+            error.add_note(f"{each.tool} is unresolved (action {each.action})")
+        raise
+
+
+def calls_before(error: BaseException) -> tuple[Called, ...]:
+    """Return the calls that a run had made, in their order, when it raised this error."""
+    made: tuple[Called, ...] = getattr(error, _CALLS, ())
+    return made

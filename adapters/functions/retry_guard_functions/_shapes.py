@@ -21,6 +21,10 @@ class Shape(Protocol):
         """
         ...
 
+    def made(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments of which calling the function makes a part, with that part."""
+        ...
+
     def bound(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return what the function is called with. Raises `ArgumentError` as `fit` does."""
         ...

@@ -5,11 +5,12 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, cast, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic.errors import PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema
 
 from retry_guard import UsageError
+from retry_guard_functions._parameters import MISSING, Parameter, field_of, has_factory
 from retry_guard_functions._shapes import misfit
 
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -33,39 +34,50 @@ class Signature:
         self._tool, self._key = tool, key
         given = signature_of(tool, function).parameters.values()
         hints, fields = _hints(tool, function), dict[str, Any]()
-        self._names = dict[str, str]()
+        self._parameters = list[Parameter]()
         for number, each in enumerate(each for each in given if each.kind in _NAMED):
             if each.name == key:
                 continue
-            missing = each.default is inspect.Parameter.empty
-            default = Field(... if missing else each.default, alias=each.name)
             # A model's own attributes must not hide a parameter, so fields have other names.
-            fields[f"f{number}"] = (hints.get(each.name, Any), default)
-            self._names[f"f{number}"] = each.name
+            name = f"f{number}"
+            fields[name] = field_of(each, hints.get(each.name, Any))
+            alone = _model(tool, {name: fields[name]}, takes_any=False)
+            self._parameters.append(Parameter(each.name, name, alone))
         takes_any = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in given)
         self._model = _model(tool, fields, takes_any=takes_any)
+        self._makes = has_factory(self._model.__pydantic_core_schema__)
         self.parameters: Mapping[str, Any] = _shown(tool, self._model)
 
     def fit(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return them as the function's types write them, defaults included.
 
-        As given, where what is written would not come back the same.
+        Each as given, where what is written would not come back the same.
         """
-        given = self._validated(arguments)
-        try:
-            written = given.model_dump(mode="json", by_alias=True, warnings="none")
-            same = self._values(self._validated(written)) == self._values(given)
-        except Exception:  # noqa: BLE001 - types of the user's own may do anything
-            same, written = False, {}
-        return written if same is True else arguments
+        given, again = self._validated(arguments), self._validated(arguments)
+        written = {
+            each.name: each.write(given, again, arguments.get(each.name, MISSING))
+            for each in self._parameters
+        }
+        return _known({**arguments, **written})
+
+    def made(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments in which a `default_factory` makes a part, with that part."""
+        if not self._makes:
+            return {}
+        given = self._validated(self._shown(arguments))
+        whole = {
+            each.name: each.filled(given, arguments.get(each.name)) for each in self._parameters
+        }
+        return _known(whole)
 
     def bound(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return the function's own values, and the key as it is."""
-        if self._key is None or self._key not in arguments:
-            return self._values(self._validated(arguments))
-        rest = dict(arguments)
-        key = rest.pop(self._key)
-        return {**self._values(self._validated(rest)), self._key: key}
+        given = self._validated(self._shown(arguments))
+        values = {each.name: each.value(given) for each in self._parameters}
+        return {**arguments, **(given.model_extra or {}), **values}
+
+    def _shown(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in arguments.items() if name != self._key}
 
     def _validated(self, arguments: dict[str, Any]) -> BaseModel:
         try:
@@ -73,10 +85,12 @@ class Signature:
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             misfit(self._tool, ".".join(map(str, first["loc"])), first["msg"])
+        except Exception as error:  # noqa: BLE001 - validators of the user's own may do anything
+            misfit(self._tool, "", f"{type(error).__name__} in a check of their types")
 
-    def _values(self, given: BaseModel) -> dict[str, Any]:
-        named = {name: getattr(given, field) for field, name in self._names.items()}
-        return {**named, **(given.model_extra or {})}
+
+def _known(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in arguments.items() if value is not MISSING}
 
 
 def body_of(function: Any) -> Any:

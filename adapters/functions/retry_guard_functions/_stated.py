@@ -7,6 +7,8 @@ from retry_guard import UsageError
 from retry_guard_functions._shapes import misfit
 from retry_guard_functions._signatures import signature_of
 
+_PLAIN = frozenset({bool, int, float, str})
+
 
 class Stated:
     """A schema as it was given, but for the property that carries the key."""
@@ -23,6 +25,12 @@ class Stated:
             raise UsageError(f"{tool}: parameters must be the JSON schema of an object")
         self._tool, self._signature = tool, signature_of(tool, function)
         self._key = key
+        named = self._signature.parameters.values()
+        self._defaults = {
+            each.name: each.default
+            for each in named
+            if each.name != key and type(each.default) in _PLAIN
+        }
         shown: dict[str, Any] = {"type": "object", "properties": {}, **parameters}
         properties: Any = shown["properties"]
         required = shown.get("required")
@@ -36,10 +44,14 @@ class Stated:
         self.parameters: Mapping[str, Any] = shown
 
     def fit(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Return them as they are."""
+        """Return them as they are, with the function's own defaults for what is omitted."""
         self._schema.check(arguments)
         self._bind(arguments)
-        return arguments
+        return {**self._defaults, **arguments}
+
+    def made(self, arguments: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002 - as others do
+        """Return nothing: no part of them is made here."""
+        return {}
 
     def bound(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return them as they are."""

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from retry_guard import (
-    ArgumentError,
     Contract,
     Done,
     GuardPair,
@@ -14,10 +13,16 @@ from retry_guard import (
     Unresolved,
     UsageError,
     listed_contracts,
-    ordinal_of,
 )
 from retry_guard_functions._answers import ToolAnswer, answer_of, plain_answer
-from retry_guard_functions._calls import Arguments, begun, check_place, fit, told
+from retry_guard_functions._calls import (
+    Arguments,
+    action_of,
+    begun,
+    check_place,
+    ordinals_of,
+    told,
+)
 from retry_guard_functions._checks import check, key_parameter
 from retry_guard_functions._reads import Reads
 from retry_guard_functions._running import Sends, obey
@@ -55,7 +60,8 @@ class Toolbox:
         Raises `UsageError` for parts that do not fit together.
         """
         given = listed_contracts(contracts)
-        self._fitted = fitted(tools, {each.tool: key_parameter(each) for each in given})
+        hidden = given if mode == "guard" else []
+        self._fitted = fitted(tools, {each.tool: key_parameter(each) for each in hidden})
         self.tools: Mapping[str, FunctionTool] = {n: f.tool for n, f in self._fitted.items()}
         self.ledger = ledger
         reads = Reads(self._fitted)
@@ -87,16 +93,12 @@ class Toolbox:
 
     def ordinals(self, calls: Sequence[tuple[str, Arguments]]) -> list[int]:
         """Return, for the calls of one message, which of its equals each is (`twins: count`)."""
-        named = [(name, self._comparable(name, arguments)) for name, arguments in calls]
-        found = list[int]()
-        for number, (name, arguments) in enumerate(named):
-            contract = self._guards.contracts.get(name)
-            earlier = [a for n, a in named[:number] if n == name and a is not None]
-            if contract is None or arguments is None:
-                found.append(0)
-            else:
-                found.append(ordinal_of(contract, arguments, earlier))
-        return found
+        return ordinals_of(calls, self._fitted, self.contracts)
+
+    def action(self, name: str, arguments: Arguments, *, ordinal: int = 0) -> bytes | None:
+        """Return what names the action of a call in this process; None: it cannot be guarded."""
+        contract = self._guards.contracts.get(name)
+        return contract and action_of(contract, self._fitted[name], arguments, ordinal)
 
     def call(
         self,
@@ -162,13 +164,6 @@ class Toolbox:
     def _is_guarded(self, name: str) -> bool:
         contract = self._guards.contracts.get(name)
         return contract is not None and contract.effect != "read"
-
-    def _comparable(self, name: str, arguments: Arguments) -> dict[str, Any] | None:
-        """Return arguments in one form for equal calls; None for what no tool takes."""
-        try:
-            return fit(self._fitted[name], arguments) if name in self._fitted else None
-        except ArgumentError:
-            return None
 
     def _refuse_awaited(self, name: str) -> None:
         """Raise `UsageError` if the tool, or what reads it back, must be awaited."""

@@ -9,8 +9,9 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from retry_guard import ArgumentError, Done, NotExecuted, Unresolved, unsent
 from retry_guard_langgraph._bodies import answering
 from retry_guard_langgraph._calls import ToolCall
+from retry_guard_langgraph._forms import shown
 from retry_guard_langgraph._probe import Ran, Shown
-from retry_guard_langgraph._results import marked, noted, shown
+from retry_guard_langgraph._results import marked, noted
 
 Outcome = Done | NotExecuted
 NOTHING_RAN: dict[str, object] = {"not_executed": True}

@@ -8,7 +8,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
-from retry_guard import Contract, UsageError, ordinal_of, turn_here
+from retry_guard import Contract, UsageError, ordinal_of, outer_turn
 
 Scope = str | Callable[[RunnableConfig], str]
 """The account that the tools act for, or how to find it in the configuration of a run."""
@@ -64,15 +64,13 @@ def config_of(request: ToolCallRequest) -> RunnableConfig:
 
 
 def place_of(scope: Scope, config: RunnableConfig, state: object, messages_key: str) -> Place:
-    """Return scope and turn; a turn that is already set, as by an outer agent, counts.
+    """Return scope and turn: that of an outer call for the same scope, as an agent's, counts.
 
     Raises `UsageError` if the scope cannot be found.
     """
-    outer = turn_here()
-    turn = outer[1] if outer is not None else None
-    if turn is None:
-        turn = _turn_of(messages_in(state, messages_key))
-    return Place(scope=_scope(scope, config), turn=turn, config=config)
+    account = _scope(scope, config)
+    turn = outer_turn(account) or _turn_of(messages_in(state, messages_key))
+    return Place(scope=account, turn=turn, config=config)
 
 
 def _scope(scope: Scope, config: RunnableConfig) -> str:

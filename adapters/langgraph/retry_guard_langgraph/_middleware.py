@@ -9,7 +9,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
-from retry_guard import ArgumentError, Contract, Guard, Policy, Unresolved
+from retry_guard import ArgumentError, Contract, Policy, Unresolved, running
 from retry_guard_langgraph._answers import (
     not_called,
     refused,
@@ -123,7 +123,7 @@ class GuardMiddleware(AgentMiddleware[Any, Any, Any]):
             return answer
         place, call = self._seen(request)
         if call is None:
-            with Guard.turn(place.scope, place.turn):
+            with running(place.scope, place.turn):
                 return handler(request)
         guard = self._guards.blocking()
         self._pauses.collect(place.config, place.scope)
@@ -146,7 +146,7 @@ class GuardMiddleware(AgentMiddleware[Any, Any, Any]):
             return answer
         place, call = self._seen(request)
         if call is None:
-            with Guard.turn(place.scope, place.turn):
+            with running(place.scope, place.turn):
                 return await handler(request)
         self._pauses.collect(place.config, place.scope)
         while True:

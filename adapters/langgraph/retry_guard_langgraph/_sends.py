@@ -7,7 +7,7 @@ from typing import Any
 from langgraph.errors import GraphBubbleUp
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
-from retry_guard import Guard, sending
+from retry_guard import running
 from retry_guard_langgraph._calls import ToolCall
 from retry_guard_langgraph._probe import Ran, Shown, probed
 
@@ -41,7 +41,7 @@ class Sends:
         def send(arguments: dict[str, Any], extra: dict[str, str]) -> Ran:
             ran, request = self._next(arguments)
             try:
-                with self._turn(), sending(extra):
+                with self._running(extra):
                     ran.shown = handler(request)
             except GraphBubbleUp as pause:
                 self._paused(ran, pause)
@@ -57,7 +57,7 @@ class Sends:
         async def send(arguments: dict[str, Any], extra: dict[str, str]) -> Ran:
             ran, request = self._next(arguments)
             try:
-                with self._turn(), sending(extra):
+                with self._running(extra):
                     ran.shown = await handler(request)
             except GraphBubbleUp as pause:
                 self._paused(ran, pause)
@@ -71,8 +71,8 @@ class Sends:
 
         return send
 
-    def _turn(self) -> Any:
-        return Guard.turn(self._call.place.scope, self._call.place.turn)
+    def _running(self, extra: dict[str, str]) -> Any:
+        return running(self._call.place.scope, self._call.place.turn, extra)
 
     def _next(self, arguments: dict[str, Any]) -> tuple[Ran, ToolCallRequest]:
         call = self._call

@@ -63,9 +63,11 @@ class Catalogue:
 
         Where there is none, the tool is guarded as if nothing were trusted.
         """
+        if not self.tools.must_be_listed(name):
+            return
         async with self._listing:
             if not self.tools.must_be_listed(name):
-                return
+                return  # another call has asked meanwhile
             try:
                 listed = await list_tools(self._upstream, self._session)
             except Exception as error:  # noqa: BLE001 - of whatever transport

@@ -22,13 +22,17 @@ class UnreadableError(ValueError):
 def read(line: bytes) -> Any:
     """Return what a line holds. Raises `UnreadableError`."""
     try:
-        return json.loads(line.decode(), parse_constant=_refuse)
+        return _DECODER.decode(line.decode())
     except (ValueError, RecursionError) as error:
         raise UnreadableError(str(error)) from None
 
 
 def _refuse(text: str) -> NoReturn:
     raise ValueError(f"{text} is no JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
+_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 
 
 def is_object(value: object) -> TypeGuard[Message]:
@@ -43,8 +47,8 @@ def is_list(value: object) -> TypeGuard[list[Any]]:
 
 def object_in(holder: Mapping[str, Any], name: str) -> Message:
     """Return a member that is an object; empty where there is none."""
-    value = holder.get(name)
-    return value if is_object(value) else {}
+    value: Any = holder.get(name)
+    return value if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownVariableType] - of JSON
 
 
 def is_message(value: object) -> TypeGuard[Message]:
@@ -87,9 +91,9 @@ def encoded(message: Mapping[str, Any] | list[Message]) -> bytes:
     Raises `RecursionError` for what is nested too deep.
     """
     try:
-        text = json.dumps(message, separators=(",", ":"), allow_nan=False)
+        text = _ENCODER.encode(message)
     except ValueError:
-        text = json.dumps(_finite(message), separators=(",", ":"))
+        text = _ENCODER.encode(_finite(message))
     return text.encode() + b"\n"
 
 

@@ -35,7 +35,7 @@ class People:
         self._ledger, self._scope, self._asks = ledger, scope, asks
         self._client, self._session = client, session
         self._waiting, self._put = Waiting(), set[str]()
-        self.states = States(ledger.secret, scope)
+        self.states = States(ledger.secret)
 
     def told(self, response: Message) -> bool:
         """Take an answer; return whether it is to a question of the guard's own."""

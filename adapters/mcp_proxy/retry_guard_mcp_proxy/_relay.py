@@ -28,6 +28,7 @@ from retry_guard_mcp_proxy._messages import (
     without_ours,
 )
 from retry_guard_mcp_proxy._notes import note
+from retry_guard_mcp_proxy._respelling import respelled
 from retry_guard_mcp_proxy._session import Session
 from retry_guard_mcp_proxy._upstream import Ears, Upstream
 
@@ -151,7 +152,7 @@ class Relay:
         if changed is message:
             await self._client.tell(line)
         elif changed is not None:
-            await self._client.tell(encoded(changed))
+            await self._client.tell(respelled(line, message, changed))
 
     async def _progress(self, message: Message) -> Message | None:
         """Tell those who ask for it of a guarded call's progress; return all else."""

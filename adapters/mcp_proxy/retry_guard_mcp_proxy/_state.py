@@ -24,9 +24,9 @@ class Reply(NamedTuple):
 class States:
     """Names of questions, sealed with the ledger's secret, so that they outlive the proxy."""
 
-    def __init__(self, secret: bytes, scope: str) -> None:
-        """`scope`: no state of another one is taken."""
-        self._secret, self._scope = secret, scope
+    def __init__(self, secret: bytes) -> None:
+        """A state names its question only with this secret."""
+        self._secret = secret
 
     def wanted(self, question: Question) -> Message:
         """Return the answer that asks a client of the generation without sessions."""
@@ -51,5 +51,5 @@ class States:
         return {**request, "params": rest}, Reply(question, said) if own else None
 
     def _seal(self, tool: str, question: str) -> str:
-        named = f"retry-guard mcp question\0{self._scope}\0{tool}\0{question}"
+        named = f"retry-guard mcp question\0{tool}\0{question}"
         return hmac.new(self._secret, named.encode(), hashlib.sha256).hexdigest()[:32]

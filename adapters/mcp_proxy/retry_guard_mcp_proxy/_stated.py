@@ -7,10 +7,8 @@ is left out of it.
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
-
-from pydantic import ValidationError
 
 from retry_guard_contracts import Contract
 from retry_guard_core import GuardError
@@ -50,15 +48,18 @@ def contract_of(fields: Mapping[str, Any]) -> Contract:
     """Return a contract of JSON fields. Raises `StatedError`."""
     try:
         return Contract.model_validate(dict(fields))
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        why = f"{place}: {first['msg']}" if place else str(first["msg"])
-        raise StatedError(
-            f"what its server states is no contract: {' '.join(why.split())}"
-        ) from None
-    except (GuardError, RecursionError) as error:
-        raise StatedError(f"what its server states is no contract: {error}") from None
+    except (ValueError, GuardError, RecursionError) as error:
+        raise StatedError(f"what its server states is no contract: {_first(error)}") from None
+
+
+def _first(error: Exception) -> str:
+    """The first of what is wrong, on one line."""
+    details: Callable[..., list[dict[str, Any]]] | None = getattr(error, "errors", None)
+    if details is None:
+        return " ".join(str(error).split())
+    first = details(include_url=False)[0]
+    place, text = ".".join(map(str, first["loc"])), " ".join(str(first["msg"]).split())
+    return f"{place}: {text}" if place else text
 
 
 def strict(contract: Contract, *, was_trusted: bool = False) -> Contract:

@@ -1,7 +1,7 @@
 """The retry guard in function-calling loops of the OpenAI SDK: Chat Completions and Responses."""
 
 from retry_guard import sent_headers
-from retry_guard_functions import Called, FunctionTool, ToolAnswer, Toolbox
+from retry_guard_functions import Called, FunctionTool, ToolAnswer, Toolbox, calls_before
 from retry_guard_openai._loops import run_tools, stream_tools
 from retry_guard_openai._runs import Run
 
@@ -11,6 +11,7 @@ __all__ = [
     "Run",
     "ToolAnswer",
     "Toolbox",
+    "calls_before",
     "run_tools",
     "sent_headers",
     "stream_tools",

@@ -1,13 +1,14 @@
 """Chat Completions: what is asked, what a message says, and what the history keeps of it."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
-from retry_guard_functions import FunctionTool
+from retry_guard_functions import FunctionTool, sendable
 from retry_guard_openai._history import messages_once
-from retry_guard_openai._replies import Reply, Shown, collapsed, plain
+from retry_guard_openai._replies import Reply, Shown, collapsed, plain, text_of
 
-_CUT_OFF = ("length", "content_filter")
+_WHOLE = ("stop", "tool_calls", "function_call")
+"""How a message ends that came to its end; what else a server says is a failure."""
 
 
 class Chat:
@@ -36,8 +37,8 @@ class Chat:
         choices = getattr(completion, "choices", None)
         if not choices or choices[0].message is None:
             return self.reply({}, complete=False)
-        cut_off = choices[0].finish_reason in _CUT_OFF
-        return self.reply(plain(choices[0].message), complete=not cut_off)
+        complete = choices[0].finish_reason in (*_WHOLE, None)
+        return self.reply(plain(choices[0].message), complete=complete)
 
     def reader(self) -> "ChunkReader":
         """Return what puts the chunks of a stream together."""
@@ -53,11 +54,13 @@ class Chat:
 
     def reply(self, message: dict[str, Any], *, complete: bool) -> Reply:
         """Return what a message says, and hold it without its ghosts."""
-        made: list[dict[str, Any]] = message.pop("tool_calls", None) or []
+        shown: list[Any] = message.pop("tool_calls", None) or []
+        made = [item for item in shown if isinstance(item, dict)]
+        message = sendable(message)
         calls = collapsed(_shown(item) for item in made if item.get("type") != "custom")
         others = [item for item in made if item.get("type") == "custom"]
         if calls or others:
-            message["tool_calls"] = [*map(_item, calls), *others]
+            message["tool_calls"] = [*map(_item, calls), *sendable(others)]
         elif not message.get("refusal"):
             message.setdefault("content", "")
         self._message = {"role": "assistant", **message}
@@ -67,7 +70,7 @@ class Chat:
             refusal=message.get("refusal") or "",
             complete=complete,
             calls=calls,
-            waits=bool(others),
+            waits=bool(others or message.get("function_call")),
         )
 
 
@@ -85,6 +88,8 @@ class ChunkReader:
     def feed(self, chunk: Any) -> None:
         """Take one chunk."""
         for choice in chunk.choices or ():
+            if choice.index:
+                continue  # another answer, which nobody asked for here
             self._finish = choice.finish_reason or self._finish
             delta = plain(choice.delta) if choice.delta is not None else {}
             parts: list[dict[str, Any]] = delta.pop("tool_calls", None) or []
@@ -97,8 +102,8 @@ class ChunkReader:
 
     def reply(self) -> Reply:
         """Return what the message says, now that the stream has ended."""
-        complete = self._finish is not None and self._finish not in _CUT_OFF
-        return self._chat.reply({**self._message, "tool_calls": self._calls}, complete=complete)
+        message = {**self._message, "tool_calls": self._calls}
+        return self._chat.reply(message, complete=self._finish in _WHOLE)
 
     def _feed_call(self, part: dict[str, Any]) -> None:
         index, name = part.pop("index", None), part.get("id")
@@ -106,22 +111,22 @@ class ChunkReader:
         if call is None or (name and call.get("id", name) != name):
             call = self._at[index] = {"function": {}}
             self._calls.append(call)
-        given: dict[str, str] = part.pop("function", None) or {}
+        given = part.pop("function", None)
+        given = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
         known: dict[str, str] = call["function"]
         for field in ("name", "arguments"):
-            value = given.get(field) or ""
+            value = text_of(given.get(field))
             # Some servers repeat the whole name in each chunk.
             if field == "arguments" or known.get(field) != value:
                 known[field] = known.get(field, "") + value
-        call.update(part)
+        call.update({field: value for field, value in part.items() if value})
 
 
 def _shown(item: Mapping[str, Any]) -> Shown:
-    called: Mapping[str, Any] = item.get("function") or {}
-    name, arguments = called.get("name") or "", called.get("arguments") or ""
-    return Shown(id=item.get("id") or "", name=name, arguments=arguments, item=dict(item))
+    return Shown.of(item.get("id"), item.get("function"), dict(item))
 
 
 def _item(call: Shown) -> dict[str, Any]:
     function = {"name": call.name, "arguments": call.arguments}
-    return {**call.item, "id": call.id, "type": "function", "function": function}
+    whole = {**call.item, "id": call.id, "type": "function", "function": function}
+    return cast("dict[str, Any]", sendable(whole))

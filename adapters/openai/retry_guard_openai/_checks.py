@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
+from openai import NotGiven, Omit
 from openai.resources.chat.completions import AsyncCompletions, Completions
 from openai.resources.responses import AsyncResponses, Responses
 
@@ -39,6 +40,7 @@ def session_of(
         raise UsageError(f"give client.chat.completions or client.responses, not {kind}")
     blocking = isinstance(resource, Blocking)
     check_run(toolbox, scope=scope, turn=turn, max_rounds=max_rounds, blocking=blocking)
+    create = {n: value for n, value in create.items() if not isinstance(value, NotGiven | Omit)}
     _check(create, isinstance(resource, Responses | AsyncResponses))
     talk = Conversation if isinstance(resource, Responses | AsyncResponses) else Chat
     tools = [*map(talk.tool, toolbox.tools.values()), *_own_tools(create.get("tools"))]

@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
+from retry_guard import UsageError
 from retry_guard_openai._replies import Shown, distinct, is_twin, plain
 
 Read = Callable[[dict[str, Any]], Shown]
@@ -37,7 +38,7 @@ def messages_once(
     for message in messages:
         given = _fields(message)
         if given.get("role") == "assistant" and given.get("tool_calls"):
-            made = [plain(call) for call in given["tool_calls"]]
+            made = [plain(call) for call in _listed(given["tool_calls"])]
             once = distinct(map(read, made))
             for call in once:
                 answers.expect(call.id)
@@ -66,6 +67,13 @@ def items_once(items: Iterable[Any], read: Read) -> list[Any]:
         if kind != "function_call_output" or answers.take(str(given.get("call_id"))):
             kept.append(each)
     return kept
+
+
+def _listed(calls: Any) -> Iterable[Any]:
+    if not isinstance(calls, Iterable):
+        kind = type(calls).__name__
+        raise UsageError(f"messages: tool_calls is a list of calls, not {kind}; nothing was sent")
+    return cast("Iterable[Any]", calls)
 
 
 def _fields(item: Any) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ from openai.resources.responses import AsyncResponses, Responses
 from openai.types.chat import ChatCompletionChunk
 from openai.types.responses import ResponseStreamEvent
 
-from retry_guard_functions import Rounds, Toolbox
+from retry_guard_functions import Rounds, Toolbox, keeping
 from retry_guard_openai._checks import Awaiting, Blocking, session_of
 from retry_guard_openai._runs import Run
 from retry_guard_openai._session import Session
@@ -53,7 +53,7 @@ def run_tools(
     built-in ones, beside those of the toolbox.
     Raises `UsageError` before the model is asked, `LedgerError` before a tool is called, and what
     the SDK raises; what tools had done by then stays recorded, and a run in the same turn
-    replays it.
+    replays it. `calls_before(error)` gives the calls that were made by then.
     """
     session = session_of(
         resource, toolbox, scope=scope, turn=turn, max_rounds=max_rounds, create=create
@@ -65,16 +65,18 @@ def run_tools(
 
 
 def _run(resource: Any, session: Session, rounds: Rounds) -> Run:
-    while not session.over:
-        calls = session.take(session.talk.read(resource.create(**session.arguments())))
-        session.put(rounds.call(calls))
+    with keeping(rounds):
+        while not session.over:
+            calls = session.take(session.talk.read(resource.create(**session.arguments())))
+            session.put(rounds.call(calls))
     return session.run()
 
 
 async def _run_awaited(resource: Any, session: Session, rounds: Rounds) -> Run:
-    while not session.over:
-        calls = session.take(session.talk.read(await resource.create(**session.arguments())))
-        session.put(await rounds.call_awaited(calls))
+    with keeping(rounds):
+        while not session.over:
+            calls = session.take(session.talk.read(await resource.create(**session.arguments())))
+            session.put(await rounds.call_awaited(calls))
     return session.run()
 
 
@@ -142,24 +144,26 @@ def stream_tools(
 
 
 def _stream(resource: Any, session: Session, rounds: Rounds) -> Generator[Any]:
-    while not session.over:
-        reader = session.talk.reader()
-        with resource.create(**session.arguments(), stream=True) as events:
-            for event in events:
-                reader.feed(event)
-                yield event
-        calls = session.take(reader.reply())
-        session.put(rounds.call(calls))
+    with keeping(rounds):
+        while not session.over:
+            reader = session.talk.reader()
+            with resource.create(**session.arguments(), stream=True) as events:
+                for event in events:
+                    reader.feed(event)
+                    yield event
+            calls = session.take(reader.reply())
+            session.put(rounds.call(calls))
     yield session.run()
 
 
 async def _stream_awaited(resource: Any, session: Session, rounds: Rounds) -> AsyncGenerator[Any]:
-    while not session.over:
-        reader = session.talk.reader()
-        async with await resource.create(**session.arguments(), stream=True) as events:
-            async for event in events:
-                reader.feed(event)
-                yield event
-        calls = session.take(reader.reply())
-        session.put(await rounds.call_awaited(calls))
+    with keeping(rounds):
+        while not session.over:
+            reader = session.talk.reader()
+            async with await resource.create(**session.arguments(), stream=True) as events:
+                async for event in events:
+                    reader.feed(event)
+                    yield event
+            calls = session.take(reader.reply())
+            session.put(await rounds.call_awaited(calls))
     yield session.run()

@@ -6,6 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 from uuid import uuid4
 
+from retry_guard import ArgumentError, UsageError
+from retry_guard_contracts import canonical
+from retry_guard_functions import joined, sendable
+
 
 @dataclass(slots=True, kw_only=True)
 class Shown:
@@ -15,6 +19,17 @@ class Shown:
     name: str
     arguments: str
     item: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    @classmethod
+    def of(cls, call_id: Any, called: Any, item: Mapping[str, Any]) -> "Shown":
+        """Return a call, whatever a server made of its parts. `called`: its name and arguments."""
+        parts = cast("Mapping[str, Any]", called if isinstance(called, Mapping) else {})
+        return cls(
+            id=sendable(text_of(call_id)),
+            name=sendable(text_of(parts.get("name"))),
+            arguments=joined(text_of(parts.get("arguments"))),
+            item=cast("Any", item),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,16 +86,27 @@ def plain(value: Any) -> dict[str, Any]:
     """Return an object of the SDK as the data that the server sent, without nulls."""
     if isinstance(value, Mapping):
         return {**cast("Mapping[str, Any]", value)}
+    if not hasattr(value, "to_dict"):
+        kind = type(value).__name__
+        raise UsageError(f"a call or message must be an object, not {kind}; nothing was sent")
     found: dict[str, Any] = value.to_dict(mode="json", exclude_none=True)
     return found
+
+
+def text_of(given: Any) -> str:
+    """Return text as it is, nothing as none, and what should have been text as JSON."""
+    if given is None:
+        return ""
+    return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
 
 
 def _is_blank(arguments: str) -> bool:
     return not arguments.strip() or arguments.strip() == "null"
 
 
-def _parsed(text: str) -> Any:
+def _parsed(text: str) -> bytes | str:
+    """Return what equal arguments share; the text itself of what is no JSON."""
     try:
-        return json.loads(text) or {}
-    except (ValueError, RecursionError):
-        return text or {}
+        return canonical(json.loads(text) or {})
+    except (ValueError, RecursionError, ArgumentError):
+        return text

@@ -1,9 +1,9 @@
 """Responses: what is asked, what a response says, and what the history keeps of it."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
-from retry_guard_functions import FunctionTool
+from retry_guard_functions import FunctionTool, sendable
 from retry_guard_openai._history import items_once
 from retry_guard_openai._replies import Reply, Shown, collapsed, plain
 
@@ -70,10 +70,14 @@ class Conversation:
         """Return what a response says, and hold its output without ghosts; None: there is none."""
         made = [item for item in output if item.get("type") == "function_call"]
         complete = response is not None and response.status in ("completed", None)
+        complete = complete and not (response.error or response.incomplete_details)
         whole = all(item.get("status") in ("completed", None) for item in made)
         calls = collapsed(map(_shown, made))
         standing = {id(call.item): call for call in calls}
         self._id = "" if response is None else response.id
+        output = [
+            item if item.get("type") == "function_call" else sendable(item) for item in output
+        ]
         self._output = [
             _item(standing[id(item)]) if id(item) in standing else item
             for item in output
@@ -115,18 +119,18 @@ class EventReader:
 
 
 def _shown(item: dict[str, Any]) -> Shown:
-    name, arguments = item.get("name") or "", item.get("arguments") or ""
-    return Shown(id=item.get("call_id") or "", name=name, arguments=arguments, item=item)
+    return Shown.of(item.get("call_id"), item, item)
 
 
 def _item(call: Shown) -> dict[str, Any]:
-    return {**call.item, "call_id": call.id, "name": call.name, "arguments": call.arguments}
+    called = {"call_id": call.id, "name": call.name, "arguments": call.arguments}
+    return cast("dict[str, Any]", sendable({**call.item, **called}))
 
 
 def _said(output: list[dict[str, Any]], kind: str, name: str) -> str:
     said = [item for item in output if item.get("type") == "message"]
     parts = [part for item in said for part in item.get("content") or ()]
-    return "".join(part[name] for part in parts if part.get("type") == kind)
+    return "".join(part.get(name) or "" for part in parts if part.get("type") == kind)
 
 
 def _waits(output: list[dict[str, Any]]) -> bool:

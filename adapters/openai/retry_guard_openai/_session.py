@@ -27,8 +27,9 @@ class Session:
         A `tool_choice` that forces a call counts for the first time only, or no run would end.
         """
         asked = self.talk.arguments()
-        if self._rounds and _forces(asked.get("tool_choice")):
-            del asked["tool_choice"]
+        if self._rounds and "tool_choice" in asked:
+            choice = _free(asked.pop("tool_choice"))
+            asked |= {} if choice is None else {"tool_choice": choice}
         return asked
 
     def take(self, reply: Reply) -> list[Wanted]:
@@ -69,7 +70,18 @@ class Session:
         )
 
 
-def _forces(choice: Any) -> bool:
+def _free(choice: Any) -> Any:
+    """Return a `tool_choice` that forces no call; None: none is left."""
     if not isinstance(choice, Mapping):
-        return bool(choice == "required")
-    return bool(cast("Any", choice).get("type") != "allowed_tools")
+        return None if choice == "required" else choice
+    given = cast("Mapping[str, Any]", choice)
+    if given.get("type") != "allowed_tools":
+        return None
+    inner: Any = given.get("allowed_tools")
+    if isinstance(inner, Mapping):  # as Chat Completions has it
+        return {**given, "allowed_tools": _auto(cast("Any", inner))}
+    return _auto(given)
+
+
+def _auto(allowed: Mapping[str, Any]) -> dict[str, Any]:
+    return {**allowed, "mode": "auto"}

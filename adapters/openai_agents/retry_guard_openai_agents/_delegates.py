@@ -1,5 +1,6 @@
 """An MCP server that is another one, but for what a subclass says."""
 
+import copy
 from types import TracebackType
 from typing import Any, Self
 
@@ -22,6 +23,17 @@ class Delegate(MCPServer):
         if name in ("_server", "_real"):  # before there is one
             raise AttributeError(name)
         return getattr(self._server, name)
+
+    @property
+    def real(self) -> MCPServer:
+        """The real server."""
+        return self._server
+
+    def before(self, server: MCPServer) -> Self:
+        """Return the same before another server."""
+        moved = copy.copy(self)
+        vars(moved).update(_server=server, _real=server)
+        return moved
 
     @property
     def name(self) -> str:

@@ -15,6 +15,12 @@ def key_parameter(contract: Contract) -> str | None:
     return re.split(r"[.\[]", contract.key.param, maxsplit=1)[0]
 
 
+def hidden_key(contract: Contract) -> str | None:
+    """Return the parameter that is the key, which no model is to see; None where none is."""
+    parameter = key_parameter(contract)
+    return parameter if contract.key is not None and contract.key.param == parameter else None
+
+
 def check_key(contract: Contract, schema: Mapping[str, Any]) -> None:
     """Raise `UsageError` where the tool has no parameter for the key."""
     key = key_parameter(contract)

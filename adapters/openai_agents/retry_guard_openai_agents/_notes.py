@@ -4,7 +4,9 @@ It is the custom data of the item in the run's result, under `retry_guard`: whet
 a replay, and a warning for the user; or what is unresolved, and why.
 """
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -19,6 +21,39 @@ NAME = "retry_guard"
 _KNOWN = ("action", "reason", "not_before", "text", "tool", "missing")
 
 
+class Watch:
+    """What calls came to while it was open, those of agents as tools and of failed runs too."""
+
+    def __init__(self) -> None:
+        """See nothing yet."""
+        self._open = True
+        self._seen = dict[bytes, Unresolved]()
+
+    @property
+    def unresolved(self) -> tuple[Unresolved, ...]:
+        """The calls that ended without a known outcome, or were refused: each action once.
+
+        One that a later call settled is left out.
+        """
+        return tuple(self._seen.values())
+
+    def close(self) -> None:
+        """See nothing more."""
+        self._open = False
+
+    def see(self, action: bytes, outcome: Outcome) -> None:
+        """Note how the last call of an action ended."""
+        if not self._open:
+            return
+        if isinstance(outcome, Unresolved):
+            self._seen[action] = outcome
+        else:
+            self._seen.pop(action, None)
+
+
+_WATCHES: ContextVar[tuple[tuple["Notes", Watch], ...]] = ContextVar("watches", default=())
+
+
 class HasItems(Protocol):
     """The result of a run, streamed or not, or what is left of one that failed."""
 
@@ -29,7 +64,10 @@ class HasItems(Protocol):
 
 
 def unresolved_in(result: HasItems) -> list[Unresolved]:
-    """Return the calls of a run that ended without a known outcome, or that were refused."""
+    """Return the calls of a run that ended without a known outcome, or that were refused.
+
+    One that a later call settled is among them; `AgentGuard.watch` leaves it out.
+    """
     items = [item for item in result.new_items if isinstance(item, ToolCallOutputItem)]
     notes: list[Mapping[str, Any]] = [(item.custom_data or {}).get(NAME, {}) for item in items]
     return [_unresolved(note) for note in notes if "action" in note]
@@ -53,6 +91,23 @@ class Notes:
                 self._held[context] = {"replayed": replayed, "warning": warning}
             case _:
                 pass
+
+    @contextmanager
+    def watch(self) -> Generator[Watch]:
+        """Watch the calls of what is begun inside."""
+        watch = Watch()
+        token = _WATCHES.set((*_WATCHES.get(), (self, watch)))
+        try:
+            yield watch
+        finally:
+            watch.close()
+            _WATCHES.reset(token)
+
+    def see(self, action: bytes, outcome: Outcome) -> None:
+        """Tell those who watch here how a call ended."""
+        for notes, watch in _WATCHES.get():
+            if notes is self:
+                watch.see(action, outcome)
 
     async def custom_data(
         self, context: RunContextWrapper[Any], extractor: Any, given: Any

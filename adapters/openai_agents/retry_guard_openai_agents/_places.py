@@ -1,22 +1,16 @@
 """Whose call it is: scope and turn, from what the application handed to its run."""
 
 from collections.abc import Callable
-from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, cast
 
-from agents import RunContextWrapper
-
-from retry_guard import UsageError, turn_here
+from retry_guard import UsageError, outer_turn
 
 Scope = str | Callable[[Any], str]
 """The account that the tools act for, or how to find it in the context of a run."""
 
 Turn = str | Callable[[Any], str | None] | None
 """The id of the user's message, or how to find it in the context of a run."""
-
-CALLER: ContextVar[RunContextWrapper[Any] | None] = ContextVar("retry_guard_agents", default=None)
-"""The call that is under way here: the SDK hands it to tools, but not to MCP servers and reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +34,12 @@ class Places:
         self._scope, self._turn = scope, turn
 
     def of(self, context: object) -> Place:
-        """Return scope and turn; a turn that is already set, as by an outer agent, counts.
+        """Return scope and turn: that of an outer call for the same scope, as an agent's, counts.
 
         Raises `UsageError` if they cannot be found.
         """
-        outer = turn_here()
-        turn = outer[1] if outer is not None else None
-        return Place(self.scope(context), turn or _found("turn", self._turn, context))
+        scope = self.scope(context)
+        return Place(scope, outer_turn(scope) or _found("turn", self._turn, context))
 
     def scope(self, context: object) -> str:
         """Return the scope. Raises `UsageError` if it cannot be found."""

@@ -4,30 +4,27 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from agents import FunctionTool, RunContextWrapper, Tool
+from agents import FunctionTool, RunContextWrapper
 from agents.mcp import MCPServer
 from agents.tool import invoke_function_tool
 from agents.tool_context import ToolContext
 
 from retry_guard import UsageError
-from retry_guard_openai_agents._places import CALLER
+from retry_guard_openai_agents._callers import caller_here
+from retry_guard_openai_agents._failures import raising
 from retry_guard_openai_agents._results import read_as_data
-from retry_guard_openai_agents._sdk import raising
 
 Read = Callable[[str, dict[str, Any]], Awaitable[Any]]
 
 
-def reader_of(tools: Mapping[str, Tool]) -> Read:
+def reader_of(tools: Mapping[str, FunctionTool]) -> Read:
     """Return a read that invokes a function tool as the SDK would, in the context of the call."""
 
     async def read(name: str, arguments: dict[str, Any]) -> Any:
-        tool = tools[name]
-        if not isinstance(tool, FunctionTool):
-            raise UsageError(f"{name} is no function tool: give read=")
         given = json.dumps(arguments)
-        context = _context(CALLER.get(), name, given)
+        context = _context(caller_here(), name, given)
         found = await invoke_function_tool(
-            function_tool=raising(tool), context=context, arguments=given
+            function_tool=raising(tools[name]), context=context, arguments=given
         )
         return read_as_data(found)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from agents import ModelBehaviorError, UserError, default_tool_error_function
 
-from retry_guard import ArgumentError, Contract, Done, NotExecuted, NotExecutedError, Unknown
+from retry_guard import ArgumentError, Contract, Done, NotExecuted, Unknown, unexecuted
 
 End = Done | NotExecuted | Unknown
 UNKNOWN = object()
@@ -104,22 +104,16 @@ def own(outcome: Done, ran: Ran | None) -> bool:
 def nothing_ran(outcome: NotExecuted, ran: Ran | None) -> str:
     """Return the sentence for a call that did nothing.
 
-    As in the SDK, only the application may show a model what an exception says; what the SDK
-    itself says of arguments is for the model.
+    What the SDK itself says of arguments is for the model.
     """
-    error = outcome.error
-    if ran is not None and ran.refused:
-        told = str(error)
-    elif isinstance(error, BaseException):
-        told = type(error).__name__
-    else:
-        told = str(error).partition(":")[0]
-    return str(NotExecutedError(NotExecuted(told)))
+    is_for_model = ran is not None and ran.refused
+    return unexecuted(str(outcome.error) if is_for_model else outcome.error)
 
 
 def unfit(tool: str, error: ArgumentError) -> str:
     """Return the sentence for arguments that nothing was sent with; some errors name no tool."""
-    return str(error) if tool in str(error) else f"{tool}: {error}; nothing was sent"
+    text = str(error) if tool in str(error) else f"{tool}: {error}"
+    return text if "nothing was sent" in text else f"{text}; nothing was sent"
 
 
 def _without_harness(error: Exception) -> Exception:

@@ -1,65 +1,25 @@
-"""What the SDK offers beside its front door: how a tool is run, and what becomes of its errors."""
+"""What the SDK offers beside its front door: what a tool is, and how its calls are named."""
 
 import copy
 import inspect
 import json
-from typing import Any
+from typing import Any, cast
 
-from agents import FunctionTool, RunContextWrapper, ToolTimeoutError
-from agents.tool import (
-    _DEFAULT_FAILURE_HANDLED_ATTR,  # pyright: ignore[reportPrivateUsage] - the SDK's own mark of an error
-    default_tool_timeout_error_message,
-    maybe_invoke_function_tool_failure_error_function,
-    resolve_function_tool_failure_error_function,
-    set_function_tool_failure_error_function,
+from agents import FunctionTool, RunContextWrapper, ToolApprovalItem
+from agents.function_schema import function_schema
+from agents.mcp._logging import (
+    get_mcp_server_log_name,  # pyright: ignore[reportPrivateImportUsage] - how it names a server
 )
-from agents.tool_context import ToolContext
+from agents.mcp.util import MCPUtil
+from agents.tool import (
+    _normalize_function_tool_callable,  # pyright: ignore[reportPrivateUsage] - how it reads an object that is called
+)
 from agents.util._approvals import (
     evaluate_function_tool_approval,  # pyright: ignore[reportPrivateImportUsage] - no other way to keep a policy strict
 )
+from pydantic import BaseModel, create_model
 
-from retry_guard import UsageError
-
-
-def raising(tool: FunctionTool) -> FunctionTool:
-    """Return a copy that raises what happened, where the tool would make a text for the model.
-
-    Raises `UsageError` where that cannot be switched off.
-    """
-    once = copy.copy(tool)
-    no_failure_text(once)
-    once.timeout_behavior = "raise_exception"
-    if resolve_function_tool_failure_error_function(once) is not None:
-        raise UsageError(f"{tool.name} hides its errors: make it with failure_error_function=None")
-    return once
-
-
-def no_failure_text(tool: FunctionTool) -> None:
-    """Let nothing but the tool's own invocation make a text of an error."""
-    set_function_tool_failure_error_function(tool, None)
-
-
-async def shown(tool: FunctionTool, context: ToolContext[Any], error: Exception) -> Any:
-    """Return what the tool makes of its error for the model. Raises the error where it does so."""
-    if isinstance(error, ToolTimeoutError) and tool.timeout_seconds is not None:
-        return await _timed_out(tool, context, error)
-    text = await maybe_invoke_function_tool_failure_error_function(
-        function_tool=tool, context=context, error=error
-    )
-    if text is None:
-        raise error
-    return text
-
-
-async def _timed_out(tool: FunctionTool, context: ToolContext[Any], error: ToolTimeoutError) -> Any:
-    if tool.timeout_behavior == "raise_exception":
-        raise error
-    if tool.timeout_error_function is None:
-        return default_tool_timeout_error_message(
-            tool_name=tool.name, timeout_seconds=error.timeout_seconds
-        )
-    text = tool.timeout_error_function(context, error)
-    return await text if inspect.isawaitable(text) else text
+_NAMES: Any = MCPUtil
 
 
 async def wants_approval(
@@ -87,6 +47,16 @@ async def wants_approval(
     return found.outcome == "require_approval"
 
 
+def names_server_tool(item: ToolApprovalItem, server: str, tool: str) -> bool:
+    """Whether an approval is for this tool of this server, which the SDK can name after both."""
+    known, origin = get_mcp_server_log_name(server), item.tool_origin
+    if origin is not None and origin.mcp_server_name != known:
+        return False
+    name_of, short = _NAMES._build_prefixed_tool_base_name, _NAMES._shorten_tool_name  # noqa: SLF001 - no public way
+    base, seed = name_of(known, tool), f"{known}\0{tool}"
+    return item.name in (tool, short(base, seed), short(base, seed, force_hash=True))
+
+
 def is_decorated(tool: FunctionTool) -> bool:
     """Whether it was made with `@function_tool`, so that the SDK reads its arguments."""
     return wrapped(tool) is not None
@@ -108,7 +78,24 @@ def wrapped(tool: FunctionTool) -> Any:
         return None
 
 
-def not_a_result(tool: FunctionTool, context: ToolContext[Any]) -> None:
-    """Keep a sentence for the model from being held against the schema of the tool's results."""
-    if tool.output_json_schema is not None:
-        setattr(context, _DEFAULT_FAILURE_HANDLED_ATTR, True)
+def parameters(tool: FunctionTool, key: str | None) -> type[BaseModel] | None:
+    """Return what the SDK reads the tool's arguments with, but for `key`; None: nothing does."""
+    if not is_decorated(tool):
+        return None
+    function, _ = _normalize_function_tool_callable(wrapped(tool), None, tool.name, False)  # noqa: FBT003 - as the SDK has it
+    read = function_schema(function, use_docstring_info=False, strict_json_schema=False)
+    model = read.params_pydantic_model
+    fields: dict[str, Any] = {
+        name: (each.annotation, each)
+        for name, each in model.model_fields.items()
+        if key is None or key not in (name, each.alias)
+    }
+    made: type[BaseModel] = cast("Any", create_model)(
+        tool.name, __config__=model.model_config, **fields
+    )
+    return made
+
+
+def is_agent(tool: FunctionTool) -> bool:
+    """Whether it runs an agent."""
+    return getattr(tool, "_is_agent_tool", False)

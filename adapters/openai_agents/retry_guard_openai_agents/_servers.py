@@ -1,6 +1,5 @@
 """An MCP server, guarded: agents use it in the place of the real one."""
 
-import copy
 import inspect
 from collections.abc import Awaitable, Callable
 from typing import Any, assert_never
@@ -14,16 +13,16 @@ from mcp.types import CallToolResult, Tool
 from retry_guard import (
     ArgumentError,
     Done,
-    GuardError,
     NotExecuted,
     Outcome,
     Unresolved,
-    sending,
 )
+from retry_guard_openai_agents._callers import announce, announced, calling
 from retry_guard_openai_agents._delegates import Delegate, called
 from retry_guard_openai_agents._desk import Desk
+from retry_guard_openai_agents._failures import for_the_model
 from retry_guard_openai_agents._listings import Listings, shown_tool
-from retry_guard_openai_agents._places import CALLER
+from retry_guard_openai_agents._once import sending_once
 from retry_guard_openai_agents._results import answer_of, error_of, stored_answer
 from retry_guard_openai_agents._runs import Ran, nothing_ran, own, run, unfit
 
@@ -37,6 +36,13 @@ class GuardedServer(Delegate):
         """Stand before a server. `place`: which of the agent's servers it is."""
         super().__init__(server)
         self._desk, self._listings, self._place = desk, listings, place
+        self._hides = desk.guard.mode == "guard"
+
+    def guards(self, tool: str) -> bool:
+        """Whether calls of this tool are guarded here, or at a server behind this one."""
+        behind = self._server
+        within = isinstance(behind, GuardedServer) and behind.guards(tool)
+        return within or self._desk.contract(tool) is not None
 
     async def list_tools(
         self,
@@ -47,8 +53,10 @@ class GuardedServer(Delegate):
         tools = await self._server.list_tools(run_context, agent)
         whole = getattr(self._server, "tool_filter", None) is None
         self._listings.check(self._place, tools, whole=whole)
-        if self._desk.guard.mode != "guard":
+        if not self._hides:
             return tools
+        if any(self.guards(tool.name) for tool in tools):
+            sending_once(self._server)
         contracts = self._desk.guard.contracts
         return [
             shown_tool(contracts[tool.name], tool) if tool.name in contracts else tool
@@ -60,8 +68,11 @@ class GuardedServer(Delegate):
     ) -> CallToolResult:
         """Carry out a call. Raises what the guard raises, each before anything is sent."""
         contract = self._desk.contract(tool_name)
+        context = announced()
         if contract is None:
-            return await called(self._server, tool_name, arguments, meta)
+            with calling(context):
+                return await called(self._server, tool_name, arguments, meta)
+        once = sending_once(self._server) if self._hides else self._server
         ran: Ran | None = None
 
         async def send(given: dict[str, Any], extra: dict[str, str]) -> Ran:
@@ -69,32 +80,24 @@ class GuardedServer(Delegate):
             ran = Ran(contract, stored_answer)
             named = {name.partition(":")[2]: key for name, key in extra.items()}
             sent = {**(meta or {}), **named} or None
-            with sending(extra):
-                work = called(self._sending_once(), tool_name, given, sent)
-                return await run(ran, work, decorated=False)
+            return await run(ran, called(once, tool_name, given, sent), decorated=False)
 
         try:
-            outcome = await self._desk.call(tool_name, arguments or {}, send, CALLER.get())
+            outcome = await self._desk.call(
+                tool_name, arguments or {}, send, context, to_body=False
+            )
         except ArgumentError as error:
             return error_of(unfit(tool_name, error))
         return _answer(outcome, ran)
-
-    def _sending_once(self) -> MCPServer:
-        """The real server, without its blind re-sends, which stay on for whatever else it does."""
-        if not getattr(self._server, "max_retry_attempts", 0):
-            return self._server
-        once = copy.copy(self._server)
-        vars(once)["max_retry_attempts"] = 0
-        return once
 
     # The SDK finds these three by name; a call of a tool itself tells no server who makes it.
 
     async def tool_meta_resolver(self, given: MCPToolMetaContext) -> dict[str, Any] | None:
         """Note who calls, and return the metadata that the application gives."""
-        CALLER.set(given.run_context)
         resolver = getattr(self._server, "tool_meta_resolver", None)
         found: Any = None if resolver is None else resolver(given)
         meta: dict[str, Any] | None = await found if inspect.isawaitable(found) else found
+        announce(given.run_context)
         return meta
 
     async def custom_data_extractor(self, given: MCPToolCustomDataContext) -> dict[str, Any] | None:
@@ -121,17 +124,7 @@ class GuardedServer(Delegate):
         self, agent_failure_error_function: ToolErrorFunction | None
     ) -> ToolErrorFunction | None:
         given = self._server._get_failure_error_function(agent_failure_error_function)  # noqa: SLF001 - the SDK's seam
-        if given is None:
-            return None
-
-        def told(context: RunContextWrapper[Any], error: Exception) -> Any:
-            """A guard that cannot work is the application's business, and not the model's."""
-            for one in (error, error.__cause__):
-                if isinstance(one, GuardError):
-                    raise one
-            return given(context, error)
-
-        return told
+        return None if given is None else for_the_model(given)
 
 
 def _answer(outcome: Outcome, ran: Ran | None) -> CallToolResult:

@@ -8,9 +8,9 @@ from agents import FunctionTool, RunContextWrapper
 from agents.tool import FunctionToolCustomDataContext, invoke_function_tool
 from agents.tool_context import ToolContext
 
-from retry_guard import ArgumentError, Contract, Done, NotExecuted, Outcome, Unresolved, sending
+from retry_guard import ArgumentError, Contract, Done, NotExecuted, Outcome, Unresolved
 from retry_guard_contracts import parse_arguments
-from retry_guard_openai_agents import _sdk
+from retry_guard_openai_agents import _failures, _sdk
 from retry_guard_openai_agents._desk import Desk
 from retry_guard_openai_agents._keys import without_key
 from retry_guard_openai_agents._results import stored
@@ -23,7 +23,7 @@ class GuardedTool:
     def __init__(self, desk: Desk, contract: Contract, tool: FunctionTool) -> None:
         """Raises `UsageError` for a tool whose errors cannot be seen."""
         self._desk, self._contract, self._tool = desk, contract, tool
-        self._once = _sdk.raising(tool)
+        self._once = _failures.raising(tool)
         self._decorated, self._blocks = _sdk.is_decorated(tool), _sdk.blocks(tool)
         shown = without_key(contract, tool.params_json_schema)
         hides = desk.guard.mode == "guard" and shown is not tool.params_json_schema
@@ -36,7 +36,7 @@ class GuardedTool:
         A time-out bounds each send, not the call: what follows it is the guard's to decide.
         """
         tool = copy.copy(self._tool)
-        _sdk.no_failure_text(tool)
+        _failures.no_failure_text(tool)
         tool.on_invoke_tool = self.invoke
         tool.params_json_schema = self._schema
         tool.timeout_seconds = None
@@ -49,15 +49,14 @@ class GuardedTool:
         """Carry out one call. Raises what the guard and, as before, the tool itself raise."""
         ran: Ran | None = None
 
-        async def send(given: dict[str, Any], extra: dict[str, str]) -> Ran:
+        async def send(given: dict[str, Any], _: dict[str, str]) -> Ran:
             nonlocal ran
             ran = Ran(self._contract, lambda value: stored(value, self._tool, context))
-            with sending(extra):
-                return await self._sent(ran, context, given)
+            return await self._sent(ran, context, given)
 
         try:
             given = parse_arguments(arguments)
-            outcome = await self._desk.call(self._tool.name, given, send, context)
+            outcome = await self._desk.call(self._tool.name, given, send, context, to_body=True)
         except ArgumentError as error:
             return self._said(context, unfit(self._tool.name, error))
         return await self._answer(context, outcome, ran)
@@ -74,7 +73,7 @@ class GuardedTool:
             case Done(Ran(error=None, value=value)):
                 return value
             case Done(Ran(error=Exception() as error)):
-                return await _sdk.shown(self._tool, context, error)
+                return await _failures.shown(self._tool, context, error)
             case Done(value, warning=warning):
                 if ran is not None and own(outcome, ran):
                     return ran.value
@@ -94,11 +93,11 @@ class GuardedTool:
             return self._said(context, nothing_ran(outcome, ran))
         if ran.error is None:
             return ran.value
-        text = await _sdk.shown(self._tool, context, ran.error)
+        text = await _failures.shown(self._tool, context, ran.error)
         return self._said(context, nothing_ran(outcome, ran)) if text == SDK_TEXT else text
 
     def _said(self, context: ToolContext[Any], text: str) -> str:
-        _sdk.not_a_result(self._tool, context)
+        _failures.not_a_result(self._tool, context)
         return text
 
     async def _needs_approval(

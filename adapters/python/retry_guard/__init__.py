@@ -10,9 +10,9 @@ from retry_guard._ordinals import ordinal_of
 from retry_guard._pair import GuardPair, check_tools
 from retry_guard._policy import Policy
 from retry_guard._questions import Question, question_of, question_put, settle
-from retry_guard._sent import sending, sent_headers
-from retry_guard._texts import explain, unsent
-from retry_guard._tool import turn_here
+from retry_guard._sent import running, sent_headers
+from retry_guard._texts import explain, unexecuted, unsent
+from retry_guard._turns import outer_turn, turn_here
 from retry_guard_contracts import ArgumentError, Contract, ContractError, load_contracts
 from retry_guard_core import GuardError
 from retry_guard_ledgers import LedgerError
@@ -45,11 +45,13 @@ __all__ = [
     "listed_contracts",
     "load_contracts",
     "ordinal_of",
+    "outer_turn",
     "question_of",
     "question_put",
-    "sending",
+    "running",
     "sent_headers",
     "settle",
     "turn_here",
+    "unexecuted",
     "unsent",
 ]

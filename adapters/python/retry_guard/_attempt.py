@@ -7,6 +7,7 @@ from typing import Any, assert_never
 from retry_guard._answers import UsageError
 from retry_guard._call import Call, Site, is_as_given, stored_arguments
 from retry_guard._logs import log_failure
+from retry_guard._sent import Extra
 from retry_guard_contracts import (
     ArgumentError,
     Contract,
@@ -42,15 +43,16 @@ STOPPED = Attempt(
 )
 
 
-def outgoing(call: Call, record: Record, site: Site) -> tuple[dict[str, Any], dict[str, str]]:
+def outgoing(call: Call, record: Record, site: Site) -> tuple[dict[str, Any], Extra]:
     """The recorded arguments and key, as `send` takes them.
 
     Raises `UsageError` where the record needs a secret that this caller does not give.
     """
     arguments = recorded(call, record, site)
     if record.key is None:
-        return arguments, {}
-    return place_key(call.contract, arguments, record.key)
+        return arguments, Extra()
+    arguments, extra = place_key(call.contract, arguments, record.key)
+    return arguments, Extra(extra)
 
 
 def recorded(call: Call, record: Record, site: Site) -> dict[str, Any]:

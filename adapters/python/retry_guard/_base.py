@@ -26,10 +26,11 @@ from retry_guard._policy import Policy
 from retry_guard._preview import preview, previews
 from retry_guard._reads import read as read_through
 from retry_guard._reject import reject
+from retry_guard._sent import sending
 from retry_guard._site import site_of
 from retry_guard._strays import Strays
 from retry_guard._texts import explain
-from retry_guard._tool import turn
+from retry_guard._turns import turn
 from retry_guard_contracts import Contract
 from retry_guard_core import Record, decide
 from retry_guard_ledgers import Ledger, about
@@ -112,7 +113,8 @@ class BaseGuard:
     async def carry(self, hands: Hands, request: Request) -> Outcome:
         """Carry out one call, as the mode says."""
         if self.mode == "off":
-            return Done(await hands.call(request.send, request.plain, {}))
+            with sending({}):
+                return Done(await hands.call(request.send, request.plain, {}))
         if self.mode == "observe":
             return await self._observed(hands, request)
         (contract, request), site = self._checked(request), self._site

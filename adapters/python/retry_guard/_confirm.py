@@ -8,7 +8,7 @@ from retry_guard._answers import Unresolved
 from retry_guard._call import Call, Site
 from retry_guard._driver import Driver
 from retry_guard._hands import Hands
-from retry_guard._tokens import admit, bound, with_recorded_token
+from retry_guard._tokens import admit, bound, mark_in, used, with_recorded_token
 from retry_guard_contracts import Confirm
 from retry_guard_core import Record, Reply
 from retry_guard_outcomes import Done, NotExecuted
@@ -46,5 +46,7 @@ async def confirmed(
     """
     own: Call = await hands.ledger(bound, call, rule, site)
     driver = Confirming(own, rule, site, hands)
-    driver.notes = ("earlier_turn",) if own.draft.turn != call.draft.turn else ()
+    mark, turn = mark_in(own, rule, site), own.draft.turn
+    moved = turn != call.draft.turn and (mark is None or turn != used(mark))
+    driver.notes = ("earlier_turn",) if moved else ()
     return await driver.run()

@@ -8,7 +8,7 @@ from retry_guard._attempt import NOTHING, Attempt
 from retry_guard._batches import missing_in, rest_of, whole_of
 from retry_guard._perform import Performer
 from retry_guard._texts import explain
-from retry_guard._words import done, heard, kept, unresolved
+from retry_guard._words import done, error_of, heard, unresolved
 from retry_guard_contracts import encode_result
 from retry_guard_core import End, Record, Reply, guarded
 from retry_guard_ledgers import LedgerError, about, changed
@@ -96,7 +96,7 @@ class Driver(Performer):
             case "done":
                 return await self._done(end)
             case "not_executed":
-                return own if isinstance(own, NotExecuted) else NotExecuted(kept(end.value))
+                return own if isinstance(own, NotExecuted) else NotExecuted(error_of(end.value))
             case _:
                 return self.rest or unresolved(self.call, record, self.site, end)
 

@@ -3,19 +3,24 @@
 import functools
 import inspect
 from collections.abc import Callable
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any
 
 from retry_guard._answers import UsageError
 
-_ODD = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+_GENERATOR = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
+_COROUTINE = inspect.CO_COROUTINE
 
 
-def is_plain(function: Callable[..., Any]) -> bool:
-    """Return whether it is clear at a glance that a call runs the function; else look closely."""
-    if not isinstance(function, FunctionType) or function.__dict__:
+def is_plain(function: Callable[..., Any], *, awaited: bool) -> bool:
+    """Return whether it is clear at a glance that a call runs the function; else look closely.
+
+    `awaited`: what it returns is awaited, where that is a coroutine.
+    """
+    inner = function.__func__ if isinstance(function, MethodType) else function
+    if not isinstance(inner, FunctionType) or inner.__dict__:
         return False
-    return not function.__code__.co_flags & _ODD
+    return not inner.__code__.co_flags & (_GENERATOR if awaited else _GENERATOR | _COROUTINE)
 
 
 def called(function: Callable[..., Any]) -> Any:

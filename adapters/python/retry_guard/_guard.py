@@ -8,7 +8,8 @@ from retry_guard._base import BaseGuard, Outcome
 from retry_guard._call import Request, Send
 from retry_guard._hands import AsyncHands, SyncHands, run_sync
 from retry_guard._reject import rejection
-from retry_guard._tool import Signature, current_turn, refuse_count
+from retry_guard._tool import Signature, refuse_count
+from retry_guard._turns import current_turn
 from retry_guard_contracts import Contract
 
 P = ParamSpec("P")

@@ -58,7 +58,7 @@ class SyncHands:
 
     def refuse(self, tool: str, function: Callable[..., Any]) -> None:
         """Refuse generators, and functions that have to be awaited."""
-        if is_plain(function):
+        if is_plain(function, awaited=False):
             return
         refuse_generator(tool, function)
         if inspect.iscoroutinefunction(called(function)):
@@ -111,7 +111,7 @@ class AsyncHands:
 
     def refuse(self, tool: str, function: Callable[..., Any]) -> None:
         """Refuse generators."""
-        if not is_plain(function):
+        if not is_plain(function, awaited=True):
             refuse_generator(tool, function)
 
     async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:

@@ -5,7 +5,6 @@ import socket
 from collections.abc import Callable, Generator
 from contextlib import suppress
 from contextvars import Context, copy_context
-from functools import partial
 from typing import Any
 
 
@@ -13,7 +12,7 @@ class Job:
     """Work in another thread, with the context variables of here, which one task awaits.
 
     Like a future that cannot be cancelled: a cancellation reaches the task once the work is over.
-    `over`: it is. `cancelling`: that was asked for meanwhile.
+    `over`: it is. `cancelling`: that was asked for meanwhile. `loop`: the task's.
     """
 
     _asyncio_future_blocking = False  # by this a task knows what it can wait for
@@ -22,8 +21,8 @@ class Job:
         """Begin nothing yet."""
         self.over = self.cancelling = False
         self._function, self._arguments = function, arguments
-        self._context, self._loop = copy_context(), asyncio.get_running_loop()
-        self._wake: Callable[[], object] | None = None
+        self._context, self.loop = copy_context(), asyncio.get_running_loop()
+        self._wakes: tuple[Context, Callable[[Job], object]] | None = None
         self._value: Any = None
         self._error: BaseException | None = None
 
@@ -37,13 +36,14 @@ class Job:
     def tell(self) -> None:
         """Let the loop know, from another thread."""
         with suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits
-            self._loop.call_soon_threadsafe(self.end, context=self._context)
+            self.loop.call_soon_threadsafe(self.end, context=self._context)
 
     def end(self) -> None:
         """Note that it is over."""
-        self.over, wake, self._wake = True, self._wake, None
-        if wake is not None:
-            wake()
+        self.over, wakes, self._wakes = True, self._wakes, None
+        if wakes is not None:
+            context, wake = wakes
+            context.run(wake, self)
 
     def __await__(self) -> Generator["Job", None, None]:
         if not self.over:
@@ -52,11 +52,11 @@ class Job:
 
     def get_loop(self) -> asyncio.AbstractEventLoop:
         """Return the loop in which it is awaited; of a task."""
-        return self._loop
+        return self.loop
 
     def add_done_callback(self, wake: Callable[["Job"], object], *, context: Context) -> None:
         """Let the task go on when it is over; of a task."""
-        self._wake = partial(context.run, wake, self)
+        self._wakes = context, wake
 
     def cancel(self, msg: object = None) -> bool:  # noqa: ARG002 - as a task calls it
         """Return that this cannot be cancelled, so that the task is when it is over; of a task."""

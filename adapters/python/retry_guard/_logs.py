@@ -17,3 +17,12 @@ def log_failure(contract: Contract | None, what: str, error: BaseException) -> N
         _log.warning("%s: %s", what, type(error).__name__)
     else:
         _log.warning("%s", what, exc_info=error)
+
+
+def log_unasked(tool: str) -> None:
+    """Warn that a key stayed behind."""
+    _log.warning(
+        "%s: a run did not ask for sent_headers(), so its key did not leave, and the call counts "
+        "as one without a key: ask for it in the tool's own function, before it sends anything",
+        tool,
+    )

@@ -5,27 +5,32 @@ from dataclasses import replace
 from math import inf
 from typing import Any
 
-from retry_guard._answers import Answer, Unresolved, UsageError
+from retry_guard._answers import Answer, Unresolved
 from retry_guard._batches import missing_in, noted, ties
 from retry_guard._call import Call, Site
 from retry_guard._hands import Hands
 from retry_guard._logs import log_failure
+from retry_guard._sent import sending
 from retry_guard._texts import explain
 from retry_guard_contracts import Sight, decode, encode_result, judge, read_arguments
-from retry_guard_core import Now, Record
+from retry_guard_core import GuardError, Now, Record
 from retry_guard_ledgers import about, changed
 
 _log = logging.getLogger("retry_guard")
 
 
 async def look(call: Call, record: Record, site: Site, hands: Hands) -> Record:
-    """Run the read-back; return the record with what it showed. A read that fails says so."""
+    """Run the read-back; return the record with what it showed. A read that fails says so.
+
+    Something may have been sent, so nothing that an `Exception` says refuses the call.
+    """
     began = site.clock.now().earliest
     try:
         sight = await _sight(call, record, site, hands)
-    except UsageError:
-        raise
-    except Exception:  # noqa: BLE001 - whatever failed, nothing was seen
+    except Exception as error:  # noqa: BLE001 - whatever failed, nothing was seen
+        if isinstance(error, GuardError):  # a mistake of the application's, not of the network
+            what = f"the read-back of {call.contract.tool} cannot be carried out"
+            log_failure(call.contract, what, error)
         sight = Sight("failed")
     seen = changed(record, seen=sight.seen, read_at=began)
     if sight.seen not in ("ours", "some"):
@@ -40,7 +45,8 @@ async def _sight(call: Call, record: Record, site: Site, hands: Hands) -> Sight:
         return Sight("failed")
     arguments = decode(action.arguments)
     given = read_arguments(call.contract, arguments, key)
-    result = await hands.call(site.read, rule.tool, given)
+    with sending({}):
+        result = await hands.call(site.read, rule.tool, given)
 
     tied = ties(call, record, site)
 

@@ -11,6 +11,7 @@ from retry_guard._clock import TICK
 from retry_guard._driver import Driver
 from retry_guard._hands import Hands
 from retry_guard._own_key import Conflict, named
+from retry_guard._sent import sending
 from retry_guard_contracts import ArgumentError
 from retry_guard_core import End, Now, Record, Reply, Step
 from retry_guard_ledgers import LedgerError, about
@@ -50,7 +51,8 @@ class Direct:
         """Send it, and return the value, or the exception that it raised."""
         self.sent = True
         try:
-            self.result = await self._hands.call(self._request.send, self._request.plain, {})
+            with sending({}):
+                self.result = await self._hands.call(self._request.send, self._request.plain, {})
         except Exception as error:  # noqa: BLE001 - handed on as it is, once it was noted
             self.result = _Raised(error)
             return error

@@ -8,6 +8,7 @@ from retry_guard._call import Call, Site
 from retry_guard._clock import TICK
 from retry_guard._hands import AwaitedError, Hands
 from retry_guard._look import look, put
+from retry_guard._sent import Extra, sending, unkeyed, without_key
 from retry_guard_core import End, Now, Record, Reply, Step
 from retry_guard_ledgers import LedgerError, about, changed
 
@@ -20,7 +21,7 @@ class Performer(ABC):
         self.call, self.site, self.hands = call, site, hands
         self.record, self.last, self.sent, self.claimed = call.draft, NOTHING, False, False
         self.told = Now(call.draft.sends[0], call.draft.claimed)
-        self.stale, self.overtaken = False, False
+        self.stale, self.overtaken, self.extra = False, False, Extra()
         self.after: Record | None = None
 
     async def perform(self, step: Step) -> Reply:
@@ -102,6 +103,8 @@ class Performer(ABC):
         settled_at = record.settled_at if record.state == "open" else now.latest
         if record.generation != self.record.generation:
             record = self.call.keyed(record, self.site)
+        elif self.extra.unasked:
+            record = without_key(record)
         self.record = record = changed(record, lease=lease, settled_at=settled_at)
         try:
             ok: bool = await self.hands.ledger(self._kept, record, hold)
@@ -122,14 +125,16 @@ class Performer(ABC):
         return self.site.ledger.save(record)
 
     async def _send(self, record: Record) -> Reply:
+        self.extra = Extra()
         stale = record.tries > 0 and await self._superseded(record)
         packed = None if stale else self._packed(record)
         if packed is None:
             self.last = STOPPED
             return self.reply(record, end=STOPPED.end)
-        self.sent = True
+        self.sent, (arguments, self.extra) = True, packed
         try:
-            result = await self.hands.call(self.call.send, *packed)
+            with sending(self.extra):
+                result = await self.hands.call(self.call.send, arguments, self.extra)
         except AwaitedError:
             raise
         except Exception as error:  # noqa: BLE001 - every exception is a fact to be judged
@@ -137,13 +142,16 @@ class Performer(ABC):
         self.last = self.judged(record, result)
         if self.last.effect_id is not None:
             record = changed(record, about=changed(about(record), effect_id=self.last.effect_id))
-        return self.reply(record, end=self.last.end)
+        end = self.last.end
+        if self.extra.unasked:
+            record, end = unkeyed(self.call.contract, record, end)
+        return self.reply(record, end=end)
 
     def judged(self, record: Record, result: Any) -> Attempt:
         """What came of a send."""
         return judged(self.call, record, self.site, result)
 
-    def _packed(self, record: Record) -> tuple[dict[str, Any], dict[str, str]] | None:
+    def _packed(self, record: Record) -> tuple[dict[str, Any], Extra] | None:
         """What goes out; None: nothing may.
 
         The call is to stop, the lease is out, or the decision to send is older than a third of one.

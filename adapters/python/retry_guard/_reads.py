@@ -3,6 +3,7 @@
 from retry_guard._attempt import asked
 from retry_guard._call import Request, Site
 from retry_guard._hands import Hands
+from retry_guard._sent import sending
 from retry_guard_contracts import Contract
 from retry_guard_outcomes import Done, NotExecuted, Unknown
 
@@ -13,7 +14,8 @@ async def read(
     """Let a read pass: never recorded, delayed or recognised, with the ledger up or down."""
     otherwise: Done | NotExecuted
     try:
-        result = await hands.call(request.send, request.plain, {})
+        with sending({}):
+            result = await hands.call(request.send, request.plain, {})
         otherwise = Done(result)
     except Exception as error:  # noqa: BLE001 - a read that failed changed nothing
         result, otherwise = error, NotExecuted(error)

@@ -9,6 +9,7 @@ and names of fields that are identifiers: a name with room for a sentence could 
 import re
 
 from retry_guard._answers import Unresolved
+from retry_guard_core import GuardError
 
 _OPEN = "It is not known whether `{tool}` took effect (action {action}): {why}. "
 _PART = (
@@ -113,6 +114,29 @@ def refuse(why: str, tool: str, *, param: str, ask: str, fields: tuple[str, ...]
     """Return the line that refuses a token. `param`: its argument. `ask`: what gives a token."""
     line = f"arguments.{param}: {_REFUSALS[why]}."
     return line.format(tool=tool, ask=ask, fields=_names_of(fields))
+
+
+class Recorded(str):
+    """An error as a ledger keeps it: its kind and, where no secret could stand in it, its text."""
+
+    __slots__ = ()
+
+
+def unexecuted(error: object) -> str:
+    """Return the sentence for a call that did nothing; for adapters.
+
+    Of an exception it tells the kind only, since its text may hold a secret or invite a repeat:
+    the application has all of it in the outcome. Text of a guard, a tool or an application stays.
+    """
+    match error:
+        case Recorded():
+            kind, _, text = error.partition(": ")
+            told = text if kind == "str" else kind
+        case BaseException() if not isinstance(error, GuardError):
+            told = type(error).__name__
+        case _:
+            told = str(error)
+    return f"nothing was executed: {told}"
 
 
 def unsent(why: str, tool: str) -> str:

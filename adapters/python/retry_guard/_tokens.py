@@ -42,8 +42,17 @@ def mark_of(record: Record, rule: Confirm) -> str | None:
 
 
 def preview_of(call: Call, mark: str | None, site: Site) -> Record | None:
-    """Return the preview that gave a token; None where none did, or not through a guard."""
-    return None if mark is None else site.ledger.find(about(call.draft).scope, effect_id=mark)
+    """Return the preview that gave a token; None where none did, or not through a guard.
+
+    A server may give equal tokens for several actions: the preview of this one comes first.
+    """
+    if mark is None:
+        return None
+    action = changed(about(call.draft), identity=preview_name(call, site))
+    latest = site.ledger.known(changed(call.draft, turn=None, about=action))
+    if latest is not None and about(latest).effect_id == mark:
+        return latest
+    return site.ledger.find(action.scope, effect_id=mark)
 
 
 def preview_name(call: Call, site: Site) -> bytes:
@@ -76,7 +85,8 @@ def is_expired(preview: Record, rule: Confirm, now: Now) -> bool:
 def bound(call: Call, rule: Confirm, site: Site) -> Call:
     """Return the call with the arguments of the preview that gave its token, as they were shown.
 
-    It is one of the turn in which its token was used up, if that is so.
+    Outside of turns it is one of the turn in which its token was used up, if that is so; a token
+    that was given again since then is for a new action.
     Raises `ArgumentError` for a token that was given for another tool or other arguments.
     """
     mark = mark_in(call, rule, site)
@@ -88,8 +98,16 @@ def bound(call: Call, rule: Confirm, site: Site) -> Call:
     call = call if preview is None else _as_shown(call, preview, site)
     if write is None or write.state != "done" or mark_of(write, rule) != mark:
         return call
-    draft = changed(call.draft, turn=turn_of(write, f"token {mark}", call, site))
+    given_again = preview is not None and preview.turn == since(write)
+    if call.turn is not None or given_again:
+        return call
+    draft = changed(call.draft, turn=turn_of(write, used(mark), call, site))
     return replace(call, draft=call.stamped(draft, site.clock.now(), site))
+
+
+def used(mark: str) -> str:
+    """Return the name of the turn in which a token was used up, where there are no turns."""
+    return f"token {mark}"
 
 
 def _as_shown(call: Call, preview: Record, site: Site) -> Call:

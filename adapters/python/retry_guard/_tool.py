@@ -1,42 +1,12 @@
 """Plain functions as guarded tools: `@guard.tool(contract)`, inside `with guard.turn(...)`."""
 
 import inspect
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from typing import Any
 
 from retry_guard._answers import UsageError
 from retry_guard._functions import refuse_generator
 from retry_guard_contracts import Contract
-
-_TURN: ContextVar[tuple[str, str | None] | None] = ContextVar("retry_guard_turn", default=None)
-
-
-@contextmanager
-def turn(scope: str, turn: str | None = None) -> Generator[None]:
-    """Say for whom, and in which turn, the guarded functions called inside act."""
-    token = _TURN.set((scope, turn))
-    try:
-        yield
-    finally:
-        _TURN.reset(token)
-
-
-def turn_here() -> tuple[str, str | None] | None:
-    """Return scope and turn of the innermost `with guard.turn(...)`; None outside of any."""
-    return _TURN.get()
-
-
-def current_turn(tool: str, *, needed: bool) -> tuple[str, str | None]:
-    """Return scope and turn; outside of `with guard.turn(...)` none, or an error if `needed`."""
-    here = _TURN.get()
-    if here is None and not needed:
-        return "", None
-    if here is None:
-        msg = f"{tool} was called outside a turn: use `with guard.turn(scope, turn):`"
-        raise UsageError(msg)
-    return here
 
 
 def refuse_count(contract: Contract, guard: str) -> None:

@@ -7,7 +7,7 @@ from retry_guard._answers import Unresolved
 from retry_guard._batches import missing_in
 from retry_guard._call import Call, Site
 from retry_guard._own_key import differing_from, offered
-from retry_guard._texts import explain, warn
+from retry_guard._texts import Recorded, explain, warn
 from retry_guard_contracts import ArgumentError, decode
 from retry_guard_core import End, Record
 from retry_guard_ledgers import about
@@ -57,6 +57,12 @@ def done(
         notes.append("result_not_stored")
     answer = own.value if own else kept(value)
     return Done(answer, replayed=not (own or here), warning=warn(*dict.fromkeys(notes)))
+
+
+def error_of(value: bytes | None) -> Recorded | None:
+    """Return a stored error."""
+    error = kept(value)
+    return Recorded(error) if isinstance(error, str) else None
 
 
 def kept(value: bytes | None) -> Any:

@@ -1,6 +1,7 @@
 """Threads in which a ledger that may block does its work, so that an event loop goes on.
 
-The thread that was free last works next: its connection still knows the file.
+As a rule it is one: its connection knows the file, nobody is in its way, and what is begun first is
+done first. A job that this one keeps waiting gets another.
 """
 
 import atexit
@@ -14,6 +15,8 @@ from retry_guard._jobs import Inbox, Job
 
 LIMIT = 8
 """Threads: as many connections as a ledger keeps for later ones."""
+PATIENCE = 0.02
+"""Seconds that a job waits for a thread before another one is started."""
 IDLE = 5.0
 """Seconds after which a thread that has nothing to do ends."""
 
@@ -33,19 +36,30 @@ class Workers:
         self._idle, self._waiting = list[Inbox](), deque[Job]()
 
     def begin(self, job: Job) -> None:
-        """Begin a job. Where no thread can be had, it waits for one, or is done here and now."""
+        """Begin a job; where no thread can be had at all, it is done here and now."""
         if self._pid != os.getpid():
             self._forget()
         with self._lock:
-            inbox = self._idle.pop() if self._idle else self._started()
+            inbox = self._idle.pop() if self._idle else None
             if inbox is None and self._threads:
                 self._waiting.append(job)
+                job.loop.call_later(PATIENCE, self._hurry, job)
                 return
+            inbox = inbox or self._started()
         if inbox is not None:
             inbox.put(job)
         else:
             job.run()
             job.end()
+
+    def _hurry(self, job: Job) -> None:
+        """Start a thread for a job that still waits, unless there are enough."""
+        with self._lock:
+            inbox = self._started() if job in self._waiting else None
+            if inbox is None:
+                return
+            self._waiting.remove(job)
+        inbox.put(job)
 
     def _started(self) -> Inbox | None:
         """Start a thread; None: there are enough, or the system has no room for one."""
