@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -357,6 +358,11 @@ async def test_a_process_that_was_forked_off_has_threads_of_its_own(tmp_path: Pa
         ended.extend([status] if pid else [])
         return pid != 0
 
-    await until(over)
+    try:
+        await until(over)
+    finally:
+        if not ended:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)  # noqa: ASYNC222 - it is gone
     assert ended == [0]
     assert (await charge(guard, service, 2)).unwrap() == "made 2"

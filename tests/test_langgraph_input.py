@@ -205,6 +205,27 @@ def test_a_key_reaches_a_parameter_that_the_model_does_not_see(run: Any, world: 
 
 
 @every_run
+@pytest.mark.parametrize("mode", ["guard", "observe"])
+def test_a_key_that_a_model_invents_is_refused(mode: str, run: Any, world: World) -> None:
+    """Otherwise another turn with the same one would get the first one's result."""
+
+    @tool
+    def charge(
+        customer: str, amount: int, key: Annotated[str | None, InjectedToolArg] = None
+    ) -> dict[str, Any]:
+        """Charge a customer."""
+        return world.charge(customer, amount, key)
+
+    given = C1._replace(arguments={**C1.arguments, "key": "charge-1"})
+    for turn in ("h1", "h2"):
+        guard = guard_of(world, [charge], contracts=[KEYED], mode=mode)
+        ends = told(run(graph_of("agent", guard, [charge], asks(given)), human(turn))["messages"])
+        refused = ends["c1"].content == "charge: key is not to be given; nothing was sent"
+        assert refused == (mode == "guard")
+    assert bool(world.requests) == (mode == "observe")
+
+
+@every_run
 def test_a_key_that_travels_as_a_header_reaches_the_body_of_the_tool(
     run: Any, world: World
 ) -> None:

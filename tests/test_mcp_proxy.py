@@ -8,6 +8,7 @@ from typing import Any
 
 from adapter_suite import Call, Cell, Killed, Told, World, every_cell
 from mcp_proxy_client import turn as shown_turn
+from mcp_proxy_fakes import QuietServer
 from retry_guard_mcp_proxy._client import Client
 from retry_guard_mcp_proxy._desk import GuardDesk
 from retry_guard_mcp_proxy._errors import ClosedError
@@ -30,24 +31,12 @@ class Listening:
         pass
 
 
-class WorldServer:
+class WorldServer(QuietServer):
     """An MCP server in this process, whose tools are the world's."""
 
     def __init__(self, world: World) -> None:
-        self.world, self.count, self.killed = world, 0, False
-
-    def new_id(self) -> str:
-        self.count += 1
-        return f"own-{self.count}"
-
-    def is_own(self, token: object) -> bool:
-        return str(token).startswith("own-")
-
-    async def pass_on(self, line: bytes, message: object) -> None:
-        raise AssertionError("nothing passes here")
-
-    async def close(self, patience: object) -> None:
-        pass
+        super().__init__()
+        self.world, self.killed = world, False
 
     async def request(
         self, given: str, method: str, params: Message, headers: Mapping[str, str] = NO_HEADERS

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from mcp_proxy_client import INITIALIZE, META
+from mcp_proxy_fakes import QuietServer
 from retry_guard import Contract, Policy
 from retry_guard_ledgers import open_ledger
 from retry_guard_mcp_proxy import _patience
@@ -22,24 +23,13 @@ INFO = "io.modelcontextprotocol/clientInfo"
 OWN: Message = {"content": [{"type": "text", "text": "done"}], "isError": False}
 
 
-class SlowServer:
+class SlowServer(QuietServer):
     """A server that answers when it is told to."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.sent: list[Message] = []
         self.answers = asyncio.Event()
-
-    def new_id(self) -> str:
-        return f"own-{len(self.sent)}"
-
-    def is_own(self, token: object) -> bool:
-        return str(token).startswith("own-")
-
-    async def pass_on(self, line: bytes, message: object) -> None:
-        raise AssertionError("nothing passes here")
-
-    async def close(self, patience: object) -> None:
-        pass
 
     async def request(
         self, given: str, method: str, params: Message, headers: Mapping[str, str] = NO_HEADERS
@@ -85,7 +75,7 @@ class Room:
 
     def relays(self, progress: object) -> None:
         """Relay the server's progress."""
-        params = {"progressToken": "own-0", "progress": progress, "total": 9}
+        params = {"progressToken": "own-1", "progress": progress, "total": 9}
         beat = {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
         for one in self.desk.progress(beat) or ():
             self.said.append(one)

@@ -91,6 +91,29 @@ def test_what_the_model_wrote_stands_in_the_question_as_data_on_one_line(
     assert means.startswith("Answers: happened: ")
 
 
+def test_a_secret_is_not_shown_in_a_question(tmp_path: Path) -> None:
+    site = Site(tmp_path, "contracts: [{tool: post, secret: [text]}]")
+    with site.proxy() as proxy:
+        opened(proxy)
+        lost(proxy, site)
+        message = proxy.asked(ASK)["params"]["message"]
+    assert "text" in message
+    assert "hello" not in message
+
+
+def test_answers_that_nobody_asked_for_reach_nobody(proxy: Proxy, site: Site) -> None:
+    given = lost(proxy, site)
+    question = proxy.asked(ASK)
+    for _ in range(3):
+        says(proxy, question, "happened")
+    never = {**question, "id": question["id"] + "7"}
+    says(proxy, never, "again")
+    assert proxy.result(given)["isError"] is False
+    assert proxy.silent()
+    assert not any(question["id"] in one for one in site.heard)
+    assert len(site.calls) == 1
+
+
 @pytest.mark.parametrize("abilities", NO_FORMS)
 def test_a_client_that_shows_no_forms_gets_the_text(site: Site, abilities: Json) -> None:
     with site.proxy() as proxy:

@@ -1,8 +1,5 @@
 """The MCP library's own client asks a person for the guard, in each generation."""
 
-import json
-import os
-import sys
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,9 +7,8 @@ import mcp_types as types
 import pytest
 from mcp import Client, StdioServerParameters
 
-from mcp_proxy_client import COMMAND
+from mcp_proxy_sdk_client import effects, said, through
 
-SERVER = str(Path(__file__).with_name("mcp_proxy_sdk_server.py"))
 MODES = [("legacy", "2025-11-25"), ("2026-07-28", "2026-07-28"), ("auto", "2026-07-28")]
 CHARGE = {"customer": "c1", "amount": 5, "key": "k1"}
 UNKNOWN = "It is not known whether `charge` took effect"
@@ -38,24 +34,10 @@ class Person:
         return types.ElicitResult(action=self.action, content=content)
 
 
-def through(folder: Path, *options: str) -> StdioServerParameters:
-    """Return the proxy, with the server behind it that dies after its first effect."""
-    file = folder / "contracts.yaml"
-    file.write_text("contracts: [{tool: charge}]", encoding="utf-8")
+def mortal(folder: Path, *options: str) -> StdioServerParameters:
+    """Return the proxy, with a server behind it that dies after its first effect."""
     (folder / "kill").touch()
-    given = ("--contracts", str(file), "--ledger", f"sqlite:///{folder / 'guard.db'}", *options)
-    args = [*COMMAND[1:], *given, "--", sys.executable, SERVER, str(folder)]
-    return StdioServerParameters(command=COMMAND[0], args=args, env=dict(os.environ))
-
-
-def effects(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(one) for one in (folder / "effects.jsonl").read_text().splitlines()]
-
-
-def said(result: types.CallToolResult) -> str:
-    block = result.content[0]
-    assert isinstance(block, types.TextContent)
-    return block.text
+    return through(folder, "contracts: [{tool: charge}]", *options)
 
 
 @pytest.mark.parametrize(("mode", "version"), MODES)
@@ -63,7 +45,7 @@ async def test_a_person_says_that_it_happened_and_nothing_is_sent_again(
     tmp_path: Path, mode: Mode, version: str
 ) -> None:
     person = Person("accept", outcome="happened")
-    async with Client(through(tmp_path), mode=mode, elicitation_callback=person) as client:
+    async with Client(mortal(tmp_path), mode=mode, elicitation_callback=person) as client:
         assert client.protocol_version == version
         result = await client.call_tool("charge", CHARGE)
         assert result.meta is not None
@@ -78,7 +60,7 @@ async def test_a_person_says_that_it_happened_and_nothing_is_sent_again(
 @pytest.mark.parametrize(("mode", "version"), MODES)
 async def test_a_person_lets_it_be_sent_once_more(tmp_path: Path, mode: Mode, version: str) -> None:
     person = Person("accept", outcome="again")
-    async with Client(through(tmp_path), mode=mode, elicitation_callback=person) as client:
+    async with Client(mortal(tmp_path), mode=mode, elicitation_callback=person) as client:
         assert client.protocol_version == version
         assert said(await client.call_tool("charge", CHARGE)) == "receipt 1"
     assert len(person.asked) == 1
@@ -90,7 +72,7 @@ async def test_a_harness_without_a_person_declines_and_gets_the_text(
     tmp_path: Path, mode: Mode, version: str, action: Action
 ) -> None:
     person = Person(action)
-    async with Client(through(tmp_path), mode=mode, elicitation_callback=person) as client:
+    async with Client(mortal(tmp_path), mode=mode, elicitation_callback=person) as client:
         assert client.protocol_version == version
         for _ in range(2):
             result = await client.call_tool("charge", CHARGE)
@@ -103,11 +85,11 @@ async def test_a_harness_without_a_person_declines_and_gets_the_text(
 async def test_a_client_that_cannot_ask_or_may_not_gets_the_text(
     tmp_path: Path, mode: Mode, version: str
 ) -> None:
-    async with Client(through(tmp_path), mode=mode) as client:
+    async with Client(mortal(tmp_path), mode=mode) as client:
         assert client.protocol_version == version
         assert said(await client.call_tool("charge", CHARGE)).startswith(UNKNOWN)
     person = Person("accept", outcome="again")
-    hushed = through(tmp_path, "--no-ask")
+    hushed = mortal(tmp_path, "--no-ask")
     (tmp_path / "kill").unlink()
     async with Client(hushed, mode=mode, elicitation_callback=person) as client:
         assert said(await client.call_tool("charge", CHARGE)).startswith(UNKNOWN)

@@ -132,16 +132,31 @@ def forged(state: str) -> list[str]:
     mark, _, seal = state.rpartition(".")
     other = "0" if seal[0] != "0" else "1"
     renamed = mark.replace("retry-guard.question.", "retry-guard.question.0")
-    return [f"{mark}.{other}{seal[1:]}", mark, f"{mark}.", f"{renamed}.{seal}", f"{mark}.\u00e9"]
+    return [
+        f"{mark}.{other}{seal[1:]}",
+        mark,
+        f"{mark}.",
+        f"{renamed}.{seal}",
+        f"{mark}.\u00e9",
+        f"{mark}\ud800.\ud800",
+    ]
 
 
-@pytest.mark.parametrize("at", range(5))
+@pytest.mark.parametrize("at", range(6))
 def test_a_state_that_was_made_up_settles_nothing(proxy: Proxy, site: Site, at: int) -> None:
     question = asked(proxy, site)
     false = {**question, "requestState": forged(question["requestState"])[at]}
     assert texts(again(proxy, false, accepted("again"))).startswith(UNKNOWN)
     assert (states(site), len(site.calls)) == (["open"], 1)
     assert again(proxy, question, accepted("happened"))["isError"] is False
+    assert "Traceback" not in proxy.errors
+
+
+def test_responses_of_another_form_settle_nothing(proxy: Proxy, site: Site) -> None:
+    question = asked(proxy, site)
+    params = {**given(question, None), "inputResponses": [accepted("again")]}
+    assert texts(proxy.result(proxy.ask("tools/call", params))).startswith(UNKNOWN)
+    assert (states(site), len(site.calls)) == (["open"], 1)
 
 
 def test_a_state_is_none_for_another_tool_or_for_another_account(proxy: Proxy, site: Site) -> None:

@@ -1,18 +1,14 @@
 """The MCP library's own client and server on both sides of the proxy, in each generation."""
 
-import json
-import os
-import sys
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import mcp_types as types
 import pytest
-from mcp import Client, StdioServerParameters
+from mcp import Client
 
-from mcp_proxy_client import COMMAND
+from mcp_proxy_sdk_client import effects, said, through
 
-SERVER = str(Path(__file__).with_name("mcp_proxy_sdk_server.py"))
 CONTRACTS = """\
 contracts:
   - {tool: charge, key: {param: key, retention: 3600}}
@@ -24,26 +20,6 @@ CHARGE = {"customer": "c1", "amount": 5}
 Mode = Literal["auto", "legacy"]
 
 
-def through(folder: Path) -> StdioServerParameters:
-    """Return the proxy, with the server behind it."""
-    file = folder / "contracts.yaml"
-    file.write_text(CONTRACTS, encoding="utf-8")
-    given = ("--contracts", str(file), "--ledger", f"sqlite:///{folder / 'guard.db'}")
-    args = [*COMMAND[1:], *given, "--", sys.executable, SERVER, str(folder)]
-    return StdioServerParameters(command=COMMAND[0], args=args, env=dict(os.environ))
-
-
-def effects(folder: Path) -> list[dict[str, Any]]:
-    path = folder / "effects.jsonl"
-    return [json.loads(one) for one in path.read_text().splitlines()] if path.exists() else []
-
-
-def said(result: types.CallToolResult) -> str:
-    block = result.content[0]
-    assert isinstance(block, types.TextContent)
-    return block.text
-
-
 @pytest.mark.parametrize(("mode", "version"), MODES)
 async def test_a_client_of_either_generation_lists_calls_and_reads_as_without_a_proxy(
     tmp_path: Path, mode: Mode, version: str
@@ -53,7 +29,7 @@ async def test_a_client_of_either_generation_lists_calls_and_reads_as_without_a_
     async def beat(progress: float, total: float | None, message: str | None) -> None:
         beats.append(progress)
 
-    async with Client(through(tmp_path), mode=mode) as client:
+    async with Client(through(tmp_path, CONTRACTS), mode=mode) as client:
         assert client.protocol_version == version
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert list(tools["charge"].input_schema["properties"]) == ["customer", "amount"]
@@ -73,7 +49,7 @@ async def test_a_server_that_dies_after_its_effect_costs_the_client_nothing(
     tmp_path: Path, mode: Mode, version: str
 ) -> None:
     (tmp_path / "kill").touch()
-    async with Client(through(tmp_path), mode=mode) as client:
+    async with Client(through(tmp_path, CONTRACTS), mode=mode) as client:
         assert said(await client.call_tool("charge", CHARGE)) == "receipt 1"
         assert said(await client.call_tool("echo", {"text": "x"})) == "x"
     assert len(effects(tmp_path)) == 1
@@ -88,7 +64,9 @@ async def test_a_call_for_which_the_server_wants_input_first_goes_on_with_its_ow
     async def person(context: object, params: object) -> types.ElicitResult:
         return types.ElicitResult(action=action, content={} if action == "accept" else None)
 
-    async with Client(through(tmp_path), mode="2026-07-28", elicitation_callback=person) as client:
+    async with Client(
+        through(tmp_path, CONTRACTS), mode="2026-07-28", elicitation_callback=person
+    ) as client:
         result = await client.call_tool("confirmed", {"customer": "c1"})
         assert (said(result), result.is_error) == (expected, False)
     assert len(effects(tmp_path)) == (action == "accept")

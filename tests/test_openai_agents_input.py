@@ -30,8 +30,9 @@ from openai_agents_runs import (
     told,
     tools_of,
 )
-from retry_guard import AsyncGuard, Contract, UsageError
+from retry_guard import Answer, AsyncGuard, Contract, UsageError
 from retry_guard_openai_agents import AgentGuard
+from retry_guard_outcomes import classify
 
 C2 = C1._replace(id="c2")
 
@@ -82,6 +83,66 @@ def test_a_contract_for_an_agent_is_refused(world: World) -> None:
     tool: Any = Agent(name="clerk").as_tool("charge", "Charge.")
     with pytest.raises(UsageError, match="charge runs an agent: give contracts for the tools"):
         guard_of(world, [tool])
+
+
+def test_a_reader_that_nothing_here_can_call_is_refused(world: World) -> None:
+    (charge, _), name = tools_of(world), "list_charges"
+    searches = WebSearchTool()
+    searching = changed(PLAIN, read_back=LISTED.model_copy(update={"tool": searches.name}))
+    with pytest.raises(UsageError, match="web_search is run by the model's host and reads nothing"):
+        guard_of(world, [charge, searches], contracts=[searching])
+    guard_of(world, [charge, searches], contracts=[searching], read=world.read)
+    asking: Any = Agent(name="clerk").as_tool(name, "List.")
+    with pytest.raises(UsageError, match="list_charges runs an agent, which is no evidence"):
+        guard_of(world, [charge, asking], contracts=[changed(PLAIN, read_back=LISTED)])
+
+
+def test_a_reader_that_hides_its_errors_is_refused(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading = changed(PLAIN, read_back=LISTED)
+    hiding = "retry_guard_openai_agents._failures.resolve_function_tool_failure_error_function"
+
+    def resolve(tool: FunctionTool) -> Any:
+        return len if tool.name == "list_charges" else None
+
+    monkeypatch.setattr(hiding, resolve)
+    with pytest.raises(UsageError, match="list_charges hides its errors"):
+        guard_of(world, contracts=[reading])
+
+
+def test_a_tool_that_is_guarded_already_is_refused(world: World) -> None:
+    guarded = guard_of(world).tools
+    with pytest.raises(UsageError, match="charge is guarded already, and would wait for itself"):
+        guard_of(world, guarded)
+    assert guard_of(world, guarded, contracts=[]).tools == guarded
+
+    @function_tool
+    @AsyncGuard(world.ledger(), [], classify=classify).tool(PLAIN)
+    async def charge(customer: str, amount: int) -> str:
+        """Charge a customer."""
+        return "ok"
+
+    with pytest.raises(UsageError, match="charge is guarded already"):
+        guard_of(world, [charge])
+
+
+@pytest.mark.parametrize("given", [5, None, "charge", function_tool(len, name_override="charge")])
+def test_what_is_no_list_of_tools_is_refused(given: Any, world: World) -> None:
+    with pytest.raises(UsageError, match="tools: give a list, not"):
+        AgentGuard(world.ledger(), [PLAIN], tools=given, scope="acme")
+
+
+@pytest.mark.parametrize("given", ["happened", None, {"what": "happened"}])
+def test_what_is_no_answer_is_refused(given: Any, world: World) -> None:
+    with pytest.raises(UsageError, match="answer: give an Answer, as Answer"):
+        guard_of(world).settle("0" * 16, given)
+
+
+@pytest.mark.parametrize("given", [None, 5])
+def test_what_is_no_question_is_refused(given: Any, world: World) -> None:
+    with pytest.raises(UsageError, match="question: give a Question, or its id"):
+        guard_of(world).settle(given, Answer("abandon"))
 
 
 @pytest.mark.parametrize("given", [5, None, len])

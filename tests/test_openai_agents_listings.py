@@ -1,7 +1,6 @@
 """MCP servers before agents: what a guard shows of them, refuses, and hands on."""
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ import pytest
 from agents import UserError
 from agents.mcp import MCPServer
 from mcp.shared.exceptions import MCPError
-from mcp.types import CallToolResult, Tool
+from mcp.types import CallToolResult
 
 from adapter_suite import C1, CONTRACTS, Call, World
 from guards import KEYED, LISTED, PLAIN, Flaky, changed
@@ -25,88 +24,13 @@ from openai_agents_runs import (
     told,
     tools_of,
 )
+from openai_agents_tills import answer, giving, guarded, till
 from retry_guard import Answer, Contract, Unknown, UsageError
 from retry_guard_contracts import Key
-from retry_guard_openai_agents import AgentGuard, unresolved_in
+from retry_guard_openai_agents import unresolved_in
 from retry_guard_outcomes import classify
 
 C2 = C1._replace(id="c2")
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "customer": {"type": "string"},
-        "amount": {"type": "integer"},
-        "key": {"type": "string"},
-    },
-    "required": ["customer", "amount", "key"],
-}
-Body = Callable[..., Any]
-
-
-class Till(MCPServer):
-    """A server in this process: its tools are `charge` and `list_charges`."""
-
-    def __init__(self, world: World, name: str = "till", **options: Any) -> None:
-        super().__init__(**options)
-        self.world, self._name = world, name
-        self.metas: list[Any] = []
-        self.schema: dict[str, Any] = SCHEMA
-        self.body: Body = world.charge
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    async def connect(self) -> None: ...
-
-    async def cleanup(self) -> None: ...
-
-    async def list_tools(self, run_context: Any = None, agent: Any = None) -> list[Tool]:
-        empty = {"type": "object", "properties": dict[str, Any]()}
-        return [
-            Tool.model_validate({"name": name, "inputSchema": schema})
-            for name, schema in (("charge", self.schema), ("list_charges", empty))
-        ]
-
-    async def call_tool(
-        self, tool_name: str, arguments: dict[str, Any] | None, meta: Any = None
-    ) -> CallToolResult:
-        if tool_name == "list_charges":
-            return answer(self.world.list_charges())
-        self.metas.append(meta)
-        found = self.body(**(arguments or {}))
-        return found if isinstance(found, CallToolResult) else answer(found)
-
-    async def list_prompts(self) -> Any:
-        return ["prompts"]
-
-    async def get_prompt(self, name: str, arguments: Any = None) -> Any:
-        return [name, arguments]
-
-    async def list_resources(self, cursor: str | None = None) -> Any:
-        return ["resources", cursor]
-
-    async def list_resource_templates(self, cursor: str | None = None) -> Any:
-        return ["templates", cursor]
-
-    async def read_resource(self, uri: str) -> Any:
-        return [uri]
-
-
-def answer(data: dict[str, Any], *, failed: bool = False) -> CallToolResult:
-    text = {"type": "text", "text": str(data)}
-    return CallToolResult.model_validate(
-        {"content": [text], "structuredContent": data, "isError": failed}
-    )
-
-
-def giving(value: Any) -> Body:
-    """Return a function that gives this, whatever it is given."""
-
-    def give(*_: Any, **__: Any) -> Any:
-        return value
-
-    return give
 
 
 def mine(_: Any) -> dict[str, int]:
@@ -120,22 +44,6 @@ def itself(user: Any) -> Any:
 @pytest.fixture
 def world(tmp_path: Path) -> World:
     return World(CONTRACTS["neither"], tmp_path)
-
-
-def till(world: World, **options: Any) -> Till:
-    made = Till(world, **options)
-    if not world.keyed:
-        properties = {n: s for n, s in SCHEMA["properties"].items() if n != "key"}
-        made.schema = {"type": "object", "properties": properties}
-    return made
-
-
-def guarded(*servers: MCPServer, world: World, **options: Any) -> AgentGuard:
-    tools = options.pop("tools", None)
-    made: dict[str, Any] = {"scope": "acme", "turn": "m1", "policy": world.policy, **options}
-    contracts = made.pop("contracts", [world.contract])
-    ledger = made.pop("ledger", None) or world.ledger()
-    return AgentGuard(ledger, contracts, tools=tools or (), mcp_servers=servers, **made)
 
 
 # What happens to calls

@@ -100,6 +100,15 @@ def test_blind_retries_of_the_server_send_nothing_twice(kind: Kind, tmp_path: Pa
     assert len(lines(tmp_path, "requests")) == len(lines(tmp_path, "effects")) == 1
 
 
+def test_blind_retries_send_nothing_twice_behind_another_guard(tmp_path: Path) -> None:
+    with server_in(tmp_path, "stdio", "lost", **RETRYING) as server:
+        other = Contract(tool="charge_by_meta")
+        (inner,) = guard_in(tmp_path, server, other).mcp_servers
+        result = ran(guard_in(tmp_path, inner, PLAIN), [C1])
+    assert read_of(result, C1).startswith("It is not known whether `charge` took effect")
+    assert len(lines(tmp_path, "requests")) == len(lines(tmp_path, "effects")) == 1
+
+
 def test_without_the_guard_each_lost_answer_is_three_charges(tmp_path: Path) -> None:
     fates = ["lost"] * 3
     with server_in(tmp_path, "stdio", *fates, client_session_timeout_seconds=1, **RETRYING) as one:

@@ -25,10 +25,9 @@ class Stated:
             raise UsageError(f"{tool}: parameters must be the JSON schema of an object")
         self._tool, self._signature = tool, signature_of(tool, function)
         self._key = key
-        named = self._signature.parameters.values()
-        self._defaults = {
+        self._defaults: dict[str, Any] = {
             each.name: each.default
-            for each in named
+            for each in self._signature.parameters.values()
             if each.name != key and type(each.default) in _PLAIN
         }
         shown: dict[str, Any] = {"type": "object", "properties": {}, **parameters}

@@ -98,7 +98,9 @@ class Toolbox:
     def action(self, name: str, arguments: Arguments, *, ordinal: int = 0) -> bytes | None:
         """Return what names the action of a call in this process; None: it cannot be guarded."""
         contract = self._guards.contracts.get(name)
-        return contract and action_of(contract, self._fitted[name], arguments, ordinal)
+        if contract is None:
+            return None
+        return action_of(contract, self._fitted[name], arguments, ordinal)
 
     def call(
         self,
@@ -113,7 +115,7 @@ class Toolbox:
         """Carry out one call that a model made.
 
         `scope`: the account that the tools act for. `turn`: the id of the user's message; None
-        where none is known. A turn that is already set, as by an outer agent, counts instead.
+        where none is known. While an outer call for the same scope runs, its turn counts instead.
         `call_id`: for the audit, never an identity. `ordinal`: one of `ordinals`.
         What is wrong with name or arguments, and what a tool without a guarded contract raises,
         becomes an error text. Raises `UsageError` and `LedgerError`, each before anything is sent.

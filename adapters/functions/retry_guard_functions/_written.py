@@ -62,7 +62,7 @@ def _of_model(model: BaseModel) -> Iterator[tuple[str, Any, bool]]:
 
 
 def _of_dataclass(value: Any, given: Any) -> Iterator[tuple[str, Any, bool]]:
-    known: Mapping[str, FieldInfo] = getattr(type(value), "__pydantic_fields__", {})
+    known: Mapping[str, FieldInfo] = getattr(value, "__pydantic_fields__", {})
     fields = dataclasses.fields(value)
     for field in fields:
         about = known.get(field.name)

@@ -110,6 +110,14 @@ def not_called(request: ToolCallRequest) -> ToolMessage:
     return noted(made, NOTHING_RAN)
 
 
+def not_taken(request: ToolCallRequest, hidden: str) -> ToolMessage:
+    """The answer to a call that gives what no model is shown: the key is the guard's to give."""
+    call = request.tool_call
+    text = f"{call['name']}: {hidden} is not to be given; nothing was sent"
+    made = ToolMessage(text, name=call["name"], tool_call_id=call["id"], status="error")
+    return noted(made, NOTHING_RAN)
+
+
 def message(call: ToolCall, text: str, status: Any) -> ToolMessage:
     """An answer to the model."""
     return ToolMessage(content=text, name=call.name, tool_call_id=call.id, status=status)

@@ -12,6 +12,7 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from retry_guard import ArgumentError, Contract, Policy, Unresolved, running
 from retry_guard_langgraph._answers import (
     not_called,
+    not_taken,
     refused,
     settled,
     settled_awaited,
@@ -106,6 +107,9 @@ class GuardMiddleware(AgentMiddleware[Any, Any, Any]):
         """Return the answer to a call that is not to be carried out."""
         if is_behind(request, self._pauses_first, self._key):
             return not_called(request)
+        hidden = self._hidden.get(request.tool_call["name"])
+        if hidden in request.tool_call["args"] and self._guards.awaiting.mode == "guard":
+            return not_taken(request, hidden)
         is_guarded = request.tool_call["name"] in self._guards.contracts
         return rejection(request, self._key) if is_guarded else None
 

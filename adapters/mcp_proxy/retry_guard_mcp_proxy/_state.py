@@ -46,10 +46,15 @@ class States:
             return request, None
         rest = {name: params[name] for name in params if name not in (_STATE, _RESPONSES)}
         question, _, seal = state.removeprefix(_MARK).rpartition(".")
-        own = hmac.compare_digest(seal.encode(), self._seal(params["name"], question).encode())
+        own = hmac.compare_digest(_bytes(seal), _bytes(self._seal(params["name"], question)))
         said = object_in(params, _RESPONSES).get(NAME)
         return {**request, "params": rest}, Reply(question, said) if own else None
 
     def _seal(self, tool: str, question: str) -> str:
         named = f"retry-guard mcp question\0{tool}\0{question}"
-        return hmac.new(self._secret, named.encode(), hashlib.sha256).hexdigest()[:32]
+        return hmac.new(self._secret, _bytes(named), hashlib.sha256).hexdigest()[:32]
+
+
+def _bytes(text: str) -> bytes:
+    """Any text of JSON, also where it holds half a character."""
+    return text.encode("utf-8", "surrogatepass")

@@ -55,7 +55,7 @@ class Chat:
     def reply(self, message: dict[str, Any], *, complete: bool) -> Reply:
         """Return what a message says, and hold it without its ghosts."""
         shown: list[Any] = message.pop("tool_calls", None) or []
-        made = [item for item in shown if isinstance(item, dict)]
+        made = [cast("dict[str, Any]", item) for item in shown if isinstance(item, dict)]
         message = sendable(message)
         calls = collapsed(_shown(item) for item in made if item.get("type") != "custom")
         others = [item for item in made if item.get("type") == "custom"]

@@ -69,8 +69,11 @@ class Conversation:
     def reply(self, response: Any, output: list[dict[str, Any]]) -> Reply:
         """Return what a response says, and hold its output without ghosts; None: there is none."""
         made = [item for item in output if item.get("type") == "function_call"]
-        complete = response is not None and response.status in ("completed", None)
-        complete = complete and not (response.error or response.incomplete_details)
+        complete = (
+            response is not None
+            and response.status in ("completed", None)
+            and not (response.error or response.incomplete_details)
+        )
         whole = all(item.get("status") in ("completed", None) for item in made)
         calls = collapsed(map(_shown, made))
         standing = {id(call.item): call for call in calls}

@@ -156,6 +156,8 @@ def _guarded(tool: Tool, desk: Desk) -> Tool:
     contract = desk.contract(tool.name)
     if isinstance(tool, FunctionTool) and is_agent(tool) and desk.guard.mode == "guard":
         return without_invitation(tool)
-    if contract is None or desk.guard.mode == "off" or not isinstance(tool, FunctionTool):
+    if contract is None or not isinstance(tool, FunctionTool):
         return tool
+    if desk.guard.mode == "off" and not (contract.key is not None and contract.key.carried):
+        return tool  # else its body asks for what it has to send along
     return GuardedTool(desk, contract, tool).copied()
