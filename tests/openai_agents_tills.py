@@ -94,7 +94,8 @@ class Front(Till):
         self, tool_name: str, arguments: dict[str, Any] | None, meta: Any = None
     ) -> CallToolResult:
         self.counted += 1
-        return await self.inner.call_tool(tool_name, arguments, meta)
+        found: CallToolResult = await self.inner.call_tool(tool_name, arguments, meta)
+        return found
 
 
 class Telling(Front):

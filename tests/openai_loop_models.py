@@ -41,7 +41,8 @@ class Model:
             case dict():
                 pass
         if not self.requests[-1].get("stream"):
-            return httpx2.Response(200, json=said)
+            head = {"content-type": "application/json"}
+            return httpx2.Response(200, text=json.dumps(said), headers=head)
         return streamed_bytes(chunks_of(said) if self.api == "chat" else events_of(said))
 
     def sent(self) -> list[Any]:

@@ -50,7 +50,9 @@ DIRECTIONS = {
         "retry_guard", *EDGE[1:], "jsonschema", "pydantic", "referencing"
     ),
     "retry_guard_openai": allowed("retry_guard", "retry_guard_functions", *EDGE[1:], "openai"),
-    "retry_guard_openai_agents": allowed("retry_guard", *EDGE[1:], "agents", "mcp", "openai"),
+    "retry_guard_openai_agents": allowed(
+        "retry_guard", *EDGE[1:], "agents", "mcp", "openai", "pydantic"
+    ),
     "retry_guard_anthropic": allowed(
         "retry_guard", "retry_guard_functions", *EDGE[1:], "anthropic"
     ),

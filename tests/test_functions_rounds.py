@@ -11,7 +11,7 @@ import pytest
 from adapter_suite import CONTRACTS, World
 from functions_tools import functions_of, toolbox_of
 from guards import PLAIN, changed
-from retry_guard import Answer, Contract, Done, NotExecuted
+from retry_guard import Answer, Contract, Done, NotExecuted, Unresolved
 from retry_guard_functions import Called, Rounds, Toolbox, Wanted, calls_before, keeping, unsettled
 
 PLACE: dict[str, Any] = {"scope": "acme", "turn": "m1"}
@@ -56,9 +56,11 @@ def test_a_twin_that_is_done_settles_no_other_that_is_lost(call: Call, world: Wo
 def test_a_call_that_is_settled_later_in_any_spelling_is_not_unresolved(
     call: Call, world: World
 ) -> None:
-    answers = [None, Answer("happened", "paid")]
+    def says(_: Unresolved) -> Answer | None:
+        return None
+
     world.fates.append("lost_ack")
-    rounds = Rounds(toolbox_of(world, ask=lambda _: answers.pop(0)), **PLACE)
+    rounds = Rounds(toolbox_of(world, ask=says), **PLACE)
     first = call(rounds, [wanted(1, C1)])
     assert len(unsettled(first)) == 1
     (record,) = world.ledger().list("acme")
@@ -133,7 +135,11 @@ async def test_a_call_that_is_cancelled_before_its_thread_begins_never_begins(
 @every_call
 def test_an_answer_whose_result_cannot_be_kept_is_told_as_one(call: Call, world: World) -> None:
     world.fates.append("lost_ack")
-    rounds = Rounds(toolbox_of(world, ask=lambda _: Answer("happened", object())), **PLACE)
+
+    def says(_: Unresolved) -> Answer:
+        return Answer("happened", object())
+
+    rounds = Rounds(toolbox_of(world, ask=says), **PLACE)
     told = [call(rounds, [wanted(n, C1)])[0].answer.text for n in (1, 2)]
     assert told == ["It happened, but its result could not be kept."] * 2
 

@@ -75,7 +75,7 @@ SAME: dict[str, tuple[Any, tuple[str, ...]]] = {
     "sets": (tool_of(set[int]), ("[1, 9]", "[9, 1]", '["9", 1, 1]')),
     "sets of text": (tool_of(frozenset[str]), ('["a", "b", "c"]', '["c", "a", "b"]')),
     "a default of none": (tool_of(str, None), ("null",)),
-    "text that is JSON": (tool_of(Json[Any]), ('"{\\"x\\": 1}"', '"{\\"x\\":1}"')),
+    "text that is JSON": (tool_of(Json), ('"{\\"x\\": 1}"', '"{\\"x\\":1}"')),
     "factories": (tool_of(Order), ('{"ref": "a"}', '{"ref": "a", "price": "1.0", "tags": []}')),
     "factories in a list": (tool_of(list[Order]), ('[{"ref": "a"}]', '[{"ref": "a"}]')),
     "factories of dataclasses": (tool_of(Stamped), ('{"ref": "a"}', '{"ref": "a"}')),

@@ -162,10 +162,13 @@ def test_a_refused_send_did_nothing_whether_or_not_it_asked(
 
 
 @every_guard
-def test_what_is_harmless_to_repeat_needs_no_key(make: LabMaker, tmp_path: Path) -> None:
+@pytest.mark.parametrize("first", [False, True])
+def test_what_is_harmless_to_repeat_needs_no_key(
+    first: bool, make: LabMaker, tmp_path: Path
+) -> None:
     lab = make(tmp_path)
     lab.service.meet("lost")
-    body = Body(lab, False, False)
+    body = Body(lab, first, False)
     lab.guard(changed(HEADER, effect="idempotent")).done(send=body.send)
     assert body.runs == 2
 

@@ -237,21 +237,26 @@ def test_two_loops_in_two_threads_share_a_guard(tmp_path: Path) -> None:
     assert len([one for one in outcomes if isinstance(one, Done)]) == 20
 
 
-async def test_a_thread_that_has_nothing_to_do_ends_and_holds_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_workers, "IDLE", 0.2)
-    others = threads()
-
+async def test_a_thread_that_has_nothing_to_do_holds_nothing(tmp_path: Path) -> None:
     class Thing:
         pass
 
-    guard, thing = guard_on(SQLiteLedger(tmp_path / "guard.db")), Thing()
+    guard, thing, others = guard_on(SQLiteLedger(tmp_path / "guard.db")), Thing(), threads()
     gone = weakref.ref(thing)
     await guard.with_ledger(id, thing)
     (worker,) = threads() - others
     del thing
     await until(lambda: gone() is None)
+    assert worker.is_alive()
+
+
+async def test_a_thread_that_has_nothing_to_do_for_long_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_workers, "IDLE", 0.2)
+    guard, others = guard_on(SQLiteLedger(tmp_path / "guard.db")), threads()
+    await guard.with_ledger(int)
+    (worker,) = threads() - others
     await until(lambda: not worker.is_alive())
     assert isinstance(await charge(guard, Service()), Done)
 

@@ -15,7 +15,7 @@ from retry_guard_mcp_proxy._errors import ClosedError
 from retry_guard_mcp_proxy._messages import Message
 from retry_guard_mcp_proxy._parts import Parts
 from retry_guard_mcp_proxy._session import Session
-from retry_guard_mcp_proxy._upstream import NO_HEADERS
+from retry_guard_mcp_proxy._upstream import NO_HEADERS, NOBODY
 
 
 class Listening:
@@ -39,8 +39,14 @@ class WorldServer(QuietServer):
         self.world, self.killed = world, False
 
     async def request(
-        self, given: str, method: str, params: Message, headers: Mapping[str, str] = NO_HEADERS
+        self,
+        given: str,
+        method: str,
+        params: Message,
+        headers: Mapping[str, str] = NO_HEADERS,
+        goes: Callable[[], None] = NOBODY,
     ) -> Message:
+        goes()
         assert (method, headers) == ("tools/call", {})
         tools: dict[str, Callable[..., Any]] = {
             "charge": self.world.charge,

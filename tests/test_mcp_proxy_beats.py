@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -17,7 +17,7 @@ from retry_guard_mcp_proxy._desk import GuardDesk
 from retry_guard_mcp_proxy._messages import Message, encoded
 from retry_guard_mcp_proxy._parts import Parts
 from retry_guard_mcp_proxy._session import Session
-from retry_guard_mcp_proxy._upstream import NO_HEADERS
+from retry_guard_mcp_proxy._upstream import NO_HEADERS, NOBODY
 
 INFO = "io.modelcontextprotocol/clientInfo"
 OWN: Message = {"content": [{"type": "text", "text": "done"}], "isError": False}
@@ -32,8 +32,14 @@ class SlowServer(QuietServer):
         self.answers = asyncio.Event()
 
     async def request(
-        self, given: str, method: str, params: Message, headers: Mapping[str, str] = NO_HEADERS
+        self,
+        given: str,
+        method: str,
+        params: Message,
+        headers: Mapping[str, str] = NO_HEADERS,
+        goes: Callable[[], None] = NOBODY,
     ) -> Message:
+        goes()
         self.sent.append(params)
         await self.answers.wait()
         return {"id": given, "result": OWN}

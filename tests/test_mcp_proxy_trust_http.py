@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from mcp_proxy_client import COMMAND, Proxy, Site, tools
+from mcp_proxy_client import COMMAND, Json, Proxy, Site, tools
 from mcp_proxy_stated import KEYED, command_of, tool
 
 TOKEN = "Bearer s3cr3t"
@@ -28,9 +28,9 @@ class Handler(BaseHTTPRequestHandler):
         elif "id" not in message:
             self.answer(202, {})
         elif message["method"] == "initialize":
-            version = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}}
+            said: Json = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}}
             named = {"serverInfo": {"name": "x", "version": "1"}}
-            self.answer(200, {"id": message["id"], "result": {**version, **named}})
+            self.answer(200, {"id": message["id"], "result": {**said, **named}})
         else:
             self.answer(200, {"id": message["id"], "result": {"tools": self.listed}})
 
@@ -45,7 +45,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, *_: object) -> None:
+    def log_message(self, format: str, *_: object) -> None:  # noqa: A002 - as it is overridden
         """Say nothing."""
 
 

@@ -95,7 +95,7 @@ def test_what_is_no_server_is_refused(given: Any, world: World) -> None:
 # What sends calls again
 
 
-def no_key(server: Till) -> Till:
+def no_key(server: Any) -> Any:
     server.schema = till(server.world).schema
     return server
 
@@ -116,7 +116,7 @@ def test_a_server_that_hides_one_that_sends_again_is_refused(kind: Any, world: W
 
 def test_a_server_that_sends_again_sends_no_guarded_call_again(world: World) -> None:
     """Behind another guard, for another tool, as well."""
-    world.fates.extend(["lost_ack"] * 3)
+    world.fates.extend(("lost_ack",) * 3)
     server = no_key(Resending(world))
     other = Contract(tool="list_charges")
     inner = guarded(server, world=world, contracts=[other]).mcp_servers
@@ -127,13 +127,13 @@ def test_a_server_that_sends_again_sends_no_guarded_call_again(world: World) -> 
 
 def test_a_server_without_a_guarded_tool_may_do_as_it_likes(world: World) -> None:
     server = Telling(Resending(world))
-    world.fates.extend(["lost_ack"] * 2)
+    world.fates.extend(("lost_ack",) * 2)
     guard = guarded(server, world=world, contracts=[])
     assert "ch_3" in text_of(go(agent_of(guard, asks(C1))), C1)
 
 
 def test_a_guard_that_only_looks_on_lets_it_send_again(world: World) -> None:
-    world.fates.extend(["lost_ack"] * 2)
+    world.fates.extend(("lost_ack",) * 2)
     server = no_key(Telling(Resending(world)))
     result = go(agent_of(guarded(server, world=world, mode="observe"), asks(C1)))
     assert "ch_3" in text_of(result, C1)

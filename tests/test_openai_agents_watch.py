@@ -149,7 +149,7 @@ def test_what_a_later_call_settled_is_not_among_them(world: World) -> None:
 
 def test_other_guards_and_what_comes_later_are_not_watched(world: World) -> None:
     guard, other = guard_of(world), guard_of(world)
-    world.fates.extend(["lost_ack"] * 2)
+    world.fates.extend(("lost_ack",) * 2)
     with guard.watch() as watched:
         go(agent_of(other, asks(C1)))
         task = Call("c2", {"customer": "c2", "amount": 2})

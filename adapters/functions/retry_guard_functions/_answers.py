@@ -70,12 +70,11 @@ def text_of(value: Any) -> str:
 
     It is made from the stored form, where the result has one, so that a replay reads the same.
     """
-    if type(value) is str:
-        return sendable(value)
-    stored = encode_result(value)
+    stored = None if type(value) is str else encode_result(value)
     if stored is not None:
         value = decode(stored)
-    return value if type(value) is str else sendable(_json(value, known=stored is not None))
+    text = value if type(value) is str else _json(value, known=stored is not None)
+    return str(sendable(text))
 
 
 def as_stored(value: Any) -> Any:

@@ -59,7 +59,7 @@ class Catalogue:
         writing.add_done_callback(self._writing.discard)
 
     async def ready(self, name: str) -> None:
-        """Ask the server for its list, where trust in this tool depends on it.
+        """Ask the server for its list, where trust in this tool, or its key, depends on it.
 
         Where there is none, the tool is guarded as if nothing were trusted.
         """

@@ -103,9 +103,11 @@ class GuardDesk:
             if former is not None and former.task is not None:
                 former.give_up()
                 await asyncio.wait({former.task})
+            await self._running.recorded(exchange)
             with self._ledger.deliveries(turn_of(exchange.request)) as here:
                 exchange.here = here
                 answer = await self._answering.answer(exchange, reply)
+            exchange.answered = True
             if await exchange.tell(answer):
                 await self._answering.delivered(here)
         finally:
@@ -130,8 +132,10 @@ class GuardDesk:
     def answered(self, response: Message) -> None:
         """Nor are their answers."""
 
-    def lost(self, error: Exception, given: object = None) -> None:
-        """Nor that there is none."""
+    def lost(self, error: Exception, given: object = None) -> None:  # noqa: ARG002 - as it is called
+        """Learn that the server is another one from now on."""
+        if given is None:
+            self._tools.restarted()
 
     async def settled(self) -> None:
         """Return when no call is under way."""

@@ -8,6 +8,7 @@ from typing import Any
 from retry_guard_mcp_proxy._answers import complete
 from retry_guard_mcp_proxy._asker import Asker
 from retry_guard_mcp_proxy._client import Client
+from retry_guard_mcp_proxy._errors import DownError
 from retry_guard_mcp_proxy._judging import Answer, NotGivenError
 from retry_guard_mcp_proxy._late import Deliveries
 from retry_guard_mcp_proxy._messages import (
@@ -42,7 +43,8 @@ class Exchange:
     """A call of a guarded tool.
 
     `asker`: the request that is to be answered; None: nobody waits any more. `sent`: a request to
-    the server has been made. `last`: the server's last answer. `sends`: the ids of requests under
+    the server has been made; `sending`: one is to be, once there is a server. `dropped`: cancelled,
+    so that no first request is made. `answered`: only the record of it is not finished yet. `last`: the server's last answer. `sends`: the ids of requests under
     way. `paused`: the server wants input, and the client has not given it yet. `standing`: what is
     to be answered where a person's word does not come in time; None: the call itself is under way.
     `asks`: the guard would ask a person now.
@@ -54,6 +56,7 @@ class Exchange:
         self.tool: str = params_of(asker.request)["name"]
         self.arguments, self._ends = arguments, ends
         self.sent, self.last, self.sends = False, Answer({}), set[str]()
+        self.sending = self.dropped = self.answered = False
         self.task: asyncio.Task[None] | None = None
         self.standing: Message | None = None
         self.here: Deliveries | None = None
@@ -117,14 +120,23 @@ class Exchange:
         if "progressToken" in meta:
             meta["progressToken"] = given
         whole = {**params, "arguments": arguments, **({"_meta": meta} if meta else {})}
-        self.sent = True
+        self._check()
+        self.sending = True
         self.sends.add(given)
         try:
-            headers = _named(extra, "header:")
-            response = await self._ends.upstream.request(given, "tools/call", whole, headers)
+            headers, upstream = _named(extra, "header:"), self._ends.upstream
+            response = await upstream.request(given, "tools/call", whole, headers, self._goes)
         finally:
             self.sends.discard(given)
         return Answer(without_ours(response) or response)
+
+    def _goes(self) -> None:
+        self._check()
+        self.sent = True
+
+    def _check(self) -> None:
+        if self.dropped and not self.sent:
+            raise DownError("nothing was sent: the call was cancelled")
 
     async def _input_for(self, answer: Answer) -> None:
         """Let the client know what the server wants, and wait for it. Raises `NotGivenError`."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
@@ -32,7 +32,7 @@ from retry_guard_mcp_proxy._messages import (
 )
 from retry_guard_mcp_proxy._notes import note
 from retry_guard_mcp_proxy._session import Session
-from retry_guard_mcp_proxy._upstream import NO_HEADERS, Ears
+from retry_guard_mcp_proxy._upstream import NO_HEADERS, NOBODY, Ears
 from retry_guard_mcp_proxy._waiting import Waiting
 
 _NO_METHOD = -32601
@@ -68,7 +68,12 @@ class HttpUpstream:
         return self._ids.is_own(token)
 
     async def request(
-        self, given: str, method: str, params: Message, headers: Mapping[str, str] = NO_HEADERS
+        self,
+        given: str,
+        method: str,
+        params: Message,
+        headers: Mapping[str, str] = NO_HEADERS,
+        goes: Callable[[], None] = NOBODY,
     ) -> Message:
         """Make a request of the proxy's own, once; see `Upstream.request`.
 
@@ -79,7 +84,7 @@ class HttpUpstream:
             line = encoded(message)
         except (ValueError, RecursionError) as error:
             raise DownError(f"nothing was sent: {error}") from None
-        answer = (await self._sender.ask(line, message, headers)).heard.message
+        answer = (await self._sender.ask(line, message, headers, goes)).heard.message
         return answer if is_object(answer) else {}
 
     async def _said(self, number: int, found: Heard) -> None:

@@ -1,7 +1,7 @@
 """Sends messages with the headers that their generation wants, in the session that there is."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import httpx2
 
@@ -20,7 +20,7 @@ from retry_guard_mcp_proxy._messages import (
 )
 from retry_guard_mcp_proxy._notes import note
 from retry_guard_mcp_proxy._session import PROTOCOL, Session, is_stateless
-from retry_guard_mcp_proxy._upstream import NO_HEADERS
+from retry_guard_mcp_proxy._upstream import NO_HEADERS, NOBODY
 
 INITIALIZE, INITIALIZED, LIST = "initialize", "notifications/initialized", "tools/list"
 CALL = "tools/call"
@@ -41,20 +41,28 @@ class Sender:
         self._headers, self._order = Headers(), asyncio.Lock()
 
     async def ask(
-        self, line: bytes, message: Message, more: Mapping[str, str] = NO_HEADERS
+        self,
+        line: bytes,
+        message: Message,
+        more: Mapping[str, str] = NO_HEADERS,
+        goes: Callable[[], None] = NOBODY,
     ) -> Reply:
         """Make a request; return the answer. `more`: headers of this one.
+
+        `goes`: called right before it is sent.
 
         It is sent once, but for one that the server refused unread, since it did not know the
         session: that waits for the next session. Raises `DownError` if nothing was sent,
         `ClosedError`, and what httpx2 raises.
         """
         try:
-            return await self._ask(line, message, more)
+            return await self._ask(line, message, more, goes)
         except LostError:
-            return await self._ask(line, message, more)
+            return await self._ask(line, message, more, goes)
 
-    async def _ask(self, line: bytes, message: Message, more: Mapping[str, str]) -> Reply:
+    async def _ask(
+        self, line: bytes, message: Message, more: Mapping[str, str], goes: Callable[[], None]
+    ) -> Reply:
         async with self._order:
             pass
         if self.closed:
@@ -74,6 +82,7 @@ class Sender:
             hear=self._link.hear(),
             resumes=not stateless,
         )
+        goes()
         try:
             reply = await self._wire.ask(asking)
         except httpx2.HTTPStatusError as error:

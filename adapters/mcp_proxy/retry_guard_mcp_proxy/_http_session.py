@@ -20,7 +20,12 @@ OPENING = 30.0
 """Seconds that a server has to open a session again."""
 _PAUSE, _LONGEST = 1.0, 30.0
 """Seconds before a stream that ended is opened again; each time in vain doubles them."""
-_UNKNOWN = re.compile(r"\bsession\b", re.IGNORECASE)
+_UNKNOWN = re.compile(
+    r"\bmcp[-_ ]session\b|\b(?:no valid|invalid|missing|unknown) session\b"
+    r"|^\W*(?:bad request: )?session (?:was )?(?:not found|expired|terminated)",
+    re.IGNORECASE,
+)
+"""What a status 400 says of the session of MCP itself; a tool may have sessions of its own."""
 
 
 class LostError(DownError):

@@ -60,6 +60,8 @@ def judge(outcome: object) -> Done | NotExecuted | Unknown:
 
 
 def _end(answer: Answer) -> Done | NotExecuted | Unknown:
+    if answer.error is not None and "result" in answer.response:
+        return Unknown(answer)  # it says both, so it proves neither
     if is_object(answer.error):
         return classify({"jsonrpc": "2.0", "error": answer.error})
     if answer.error is not None or "result" not in answer.response:

@@ -14,8 +14,8 @@ from retry_guard_mcp_proxy._streams import Outlet, lines, outlet, pieces
 
 _DRAIN = 1.0
 """Seconds in which what a server said before it ended is still read."""
-_SHOWN = 200
-"""Characters of noise that are shown."""
+_SHOWN, _NOISE = 200, 100
+"""Characters of a line of noise that are shown, and lines of it in a life."""
 
 
 class Life:
@@ -25,6 +25,7 @@ class Life:
         """Use `begin`."""
         self.number, self._process, self._inlet = number, process, inlet
         self.over = self.buried = False
+        self._noise = 0
         self._reading: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
 
@@ -60,8 +61,15 @@ class Life:
                 except Exception:  # noqa: BLE001 - the pipe outlives whatever a message does to us
                     note(f"a message was not passed on:\n{traceback.format_exc()}")
             elif not line.isspace():
-                text = line[:_SHOWN].decode("utf-8", "backslashreplace")
-                note(f"the server wrote what is no message: {text!r}")
+                self._noted(line)
+
+    def _noted(self, line: bytes) -> None:
+        self._noise += 1
+        if self._noise <= _NOISE:
+            text = line[:_SHOWN].decode("utf-8", "backslashreplace")
+            note(f"the server wrote what is no message: {text!r}")
+        elif self._noise == _NOISE + 1:
+            note("the server goes on to write what is no message: the rest is not shown")
 
     async def say(self, line: bytes) -> None:
         """Write a line. Raises `ClosedError` where nobody reads; the life is over then."""

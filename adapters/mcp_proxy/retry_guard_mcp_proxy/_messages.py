@@ -12,7 +12,7 @@ OURS = "retry-guard/"
 
 Message = dict[str, Any]
 Name = tuple[type, str | int | float]
-"""An id with its type: 1, 1.0 and true are not one id."""
+"""An id with its type: 1 and 1.0 are one id; 1, "1" and true are not."""
 
 
 class UnreadableError(ValueError):
@@ -72,7 +72,7 @@ def name_of(given: object) -> Name | None:
     """Return an id as a name; None for what is no id."""
     if isinstance(given, bool) or not isinstance(given, str | int | float):
         return None
-    return type(given), given
+    return (str if isinstance(given, str) else float), given
 
 
 def params_of(message: Mapping[str, Any]) -> Message:

@@ -22,7 +22,7 @@ def reader(
         params = {"name": tool, "arguments": arguments, **({"_meta": stated} if stated else {})}
         async with asyncio.timeout(READ):
             response = await upstream.request(upstream.new_id(), "tools/call", params)
-        if "result" not in response:
+        if "result" not in response or response.get("error") is not None:
             raise ServerError(f"{tool} was answered with an error")
         return response["result"]
 

@@ -123,9 +123,13 @@ class Relay:
 
     async def _batch(self, line: bytes, messages: list[Any], upstream: Upstream) -> None:
         """Pass a batch on, unless something in it is for the guard."""
-        requests = [one for one in messages if is_object(one) and is_request(one)]
-        if not self._guards or not any(one["method"] in (CALL, LIST) for one in requests):
+        objects = [one for one in messages if is_object(one)]
+        if not self._guards or not any(one.get("method") in (CALL, LIST) for one in objects):
             await upstream.pass_on(line, messages)
+            return
+        requests = [one for one in objects if is_request(one)]
+        if not requests:
+            note("a batch with a call without an id is not sent")
             return
         why = "batches with calls of tools are not passed on: send one message a line"
         refused = [failure(one["id"], INVALID_REQUEST, why) for one in requests]
@@ -143,16 +147,22 @@ class Relay:
 
     async def _from_server(self, line: bytes, message: Message | list[Message]) -> None:
         if isinstance(message, list):
-            await self._client.tell(line)
+            seen = [await self._heard(one) for one in message]
+            rest = [one for one in seen if one is not None]
+            if all(new is old for new, old in zip(seen, message, strict=True)):
+                await self._client.tell(line)
+            elif rest:
+                await self._client.tell(encoded(rest))
             return
-        if is_response(message):
-            changed = await self._response(message)
-        else:
-            changed = await self._progress(message)
+        changed = await self._heard(message)
         if changed is message:
             await self._client.tell(line)
         elif changed is not None:
             await self._client.tell(respelled(line, message, changed))
+
+    async def _heard(self, message: Message) -> Message | None:
+        """Return what the client shall see of a message of the server; None: nothing."""
+        return await (self._response if is_response(message) else self._progress)(message)
 
     async def _progress(self, message: Message) -> Message | None:
         """Tell those who ask for it of a guarded call's progress; return all else."""
@@ -165,10 +175,10 @@ class Relay:
 
     async def _response(self, message: Message) -> Message | None:
         """Return the answer to a request that was passed on as it came."""
-        if self._desk is not None and self._desk.waits_for(message.get("id")):
+        asked = self._client.answered(message.get("id"))
+        if asked is None and self._desk is not None and self._desk.waits_for(message.get("id")):
             return None
         self._session.answered(message)
-        asked = self._client.answered(message.get("id"))
         if self._desk is not None:
             self._desk.answered(message)
         changed = (self._guards and without_ours(message)) or message

@@ -1,6 +1,7 @@
 """One proxy on its way: both ends of the pipe, the guard between them, and the end in order."""
 
 import asyncio
+import logging
 import signal
 import subprocess
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from retry_guard_mcp_proxy._child import Patience
 from retry_guard_mcp_proxy._client import Client
 from retry_guard_mcp_proxy._errors import ServerError
 from retry_guard_mcp_proxy._guarding import Desk
+from retry_guard_mcp_proxy._notes import Log
 from retry_guard_mcp_proxy._relay import Relay
 from retry_guard_mcp_proxy._session import Session
 from retry_guard_mcp_proxy._settings import Settings
@@ -28,6 +30,7 @@ def run(
 
     `process`: the server; None: it is reached at the URL of the settings.
     """
+    logging.getLogger().addHandler(Log())
     asyncio.run(_Proxy(settings).run(process, incoming, outgoing))
 
 

@@ -1,5 +1,7 @@
 """The guarded calls that are under way, and the requests of the client that wait for them."""
 
+import asyncio
+
 from retry_guard_mcp_proxy._asker import Asker
 from retry_guard_mcp_proxy._exchange import Exchange
 from retry_guard_mcp_proxy._messages import Message, name_of, params_of
@@ -27,6 +29,12 @@ class Running:
         """Whether the client waits for a guarded call with that id."""
         return any(asker.name == name_of(given) for asker in self._askers)
 
+    async def recorded(self, new: Exchange) -> None:
+        """Return once it is recorded that the calls of that tool were answered that are."""
+        told = {one.task for one in self.calls if one.answered and one.tool == new.tool}
+        if tasks := {task for task in told if task is not None}:
+            await asyncio.wait(tasks)
+
     def paused_like(self, new: Exchange) -> Exchange | None:
         """Return the call that waits for input and is like this one."""
         for one in self.calls:
@@ -44,8 +52,10 @@ class Running:
             asker.cancelled = True
             self.over(asker)
         for call in self.calls:
-            if call.asker in gone and not call.sent and call.task is not None:
-                call.task.cancel()
+            if call.asker in gone:
+                call.dropped = True
+                if not call.sending and call.task is not None:
+                    call.task.cancel()
         return bool(gone)
 
     def progress(self, message: Message) -> list[Message]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from retry_guard_mcp_proxy._asked import CANCELLED, Asked
 from retry_guard_mcp_proxy._child import Patience
@@ -18,7 +18,7 @@ from retry_guard_mcp_proxy._messages import (
     request as request_of,
 )
 from retry_guard_mcp_proxy._session import Session
-from retry_guard_mcp_proxy._upstream import NO_HEADERS, Ears
+from retry_guard_mcp_proxy._upstream import NO_HEADERS, NOBODY, Ears
 from retry_guard_mcp_proxy._waiting import Waiting
 
 OPENING = 30.0
@@ -86,9 +86,12 @@ class StdioUpstream:
         method: str,
         params: Message,
         headers: Mapping[str, str] = NO_HEADERS,  # noqa: ARG002 - a pipe has none
+        goes: Callable[[], None] = NOBODY,
     ) -> Message:
         """Make a request of the proxy's own; see `Upstream.request`."""
-        return await self._ask(await self._lives.get(), given, method, params)
+        life = await self._lives.get()
+        goes()
+        return await self._ask(life, given, method, params)
 
     async def _ask(self, life: Life, given: str, method: str, params: Message) -> Message:
         try:

@@ -30,7 +30,7 @@ class Tools:
         self._trust, self._adopt = trust, adopt
         self.known: dict[str, Message] = {}
         self.words: dict[str, Word] = {}
-        self._told: set[str] = set()
+        self._told, self._former = set[str](), set[str]()
 
     def guarded(self, name: object) -> Contract | None:
         """Return the contract of a tool that writes; None: its calls pass as they are."""
@@ -43,12 +43,26 @@ class Tools:
 
     def must_be_listed(self, name: str) -> bool:
         """Whether what counts for a tool depends on a list that nobody has asked for yet."""
-        waits = self._trust is not None and self._trust.waits_for(name)
-        return waits and name not in self.known
+        if name not in self.known and self._trust is not None and self._trust.waits_for(name):
+            return True
+        return (name not in self.known or name in self._former) and self._names_key(name)
+
+    def _names_key(self, name: str) -> bool:
+        contract = self._contracts.get(name)
+        return contract is not None and key_path(contract) is not None
+
+    def restarted(self) -> None:
+        """Note that the server was started anew: what its tools take may have changed."""
+        self._former = set(self.known)
 
     def check(self, contract: Contract) -> None:
-        """Raise `UsageError` for a contract whose key the tool has no parameter for."""
+        """Raise `UsageError` for a key that the tool has, or may have, no parameter for."""
         path = key_path(contract)
+        if path is not None and contract.tool not in self.known:
+            raise UsageError(
+                f"{contract.tool}: its server does not list it, so nobody knows whether it has a "
+                f"parameter {path[0]} for the key; nothing was sent"
+            )
         schema = object_in(self.known.get(contract.tool, {}), "inputSchema")
         if path is None or not is_plain(schema):
             return
@@ -86,6 +100,7 @@ class Tools:
         for tool in listed:
             if is_object(tool) and isinstance(tool.get("name"), str):
                 self.known[tool["name"]] = tool
+                self._former.discard(tool["name"])
         if self._trust is not None:
             for name in self.known:
                 self._weigh(name, self._trust)

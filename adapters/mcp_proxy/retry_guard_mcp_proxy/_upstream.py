@@ -25,6 +25,11 @@ class Ears:
     again: Callable[[], Sequence[bytes]]
 
 
+def _unheard() -> None:
+    """Nobody has to know."""
+
+
+NOBODY: Callable[[], None] = _unheard
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -36,13 +41,19 @@ class Upstream(Protocol):
         ...
 
     async def request(
-        self, given: str, method: str, params: Message, headers: Mapping[str, str] = NO_HEADERS
+        self,
+        given: str,
+        method: str,
+        params: Message,
+        headers: Mapping[str, str] = NO_HEADERS,
+        goes: Callable[[], None] = NOBODY,
     ) -> Message:
         """Make a request of the proxy's own, with an id of `new_id`; return the response.
 
         The response may be an error. Raises `DownError` if nothing was sent, `ClosedError` if no
         answer will come, and what an HTTP client raises. `headers`: what goes beside the message,
-        where there is room for it.
+        where there is room for it. `goes`: called right before the first byte may be written;
+        what it raises comes through, and nothing is sent.
         """
         ...
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from retry_guard import UsageError
 from retry_guard_openai._replies import Shown, distinct, is_twin, plain
@@ -73,7 +73,7 @@ def _listed(calls: Any) -> Iterable[Any]:
     if not isinstance(calls, Iterable):
         kind = type(calls).__name__
         raise UsageError(f"messages: tool_calls is a list of calls, not {kind}; nothing was sent")
-    return calls
+    return cast("Any", calls)  # type: ignore[no-any-return] # of whatever it holds
 
 
 def _fields(item: Any) -> Mapping[str, Any]:

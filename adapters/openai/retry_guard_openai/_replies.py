@@ -89,7 +89,7 @@ def plain(value: Any) -> dict[str, Any]:
     if not hasattr(value, "to_dict"):
         kind = type(value).__name__
         raise UsageError(f"a call or message must be an object, not {kind}; nothing was sent")
-    found: dict[str, Any] = value.to_dict(mode="json", exclude_none=True)
+    found: dict[str, Any] = value.to_dict(mode="json", exclude_none=True, warnings=False)
     return found
 
 

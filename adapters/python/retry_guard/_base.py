@@ -10,6 +10,7 @@ from retry_guard._answers import Unresolved, UsageError
 from retry_guard._call import Call, Classify, Mode, Request, begin
 from retry_guard._checks import (
     check_contract,
+    check_reads,
     check_request,
     listed_contracts,
     readable,
@@ -97,6 +98,7 @@ class BaseGuard:
     def add(self, contract: Contract) -> None:
         """Guard one more tool, and the one that previews it. An equal contract changes nothing."""
         check_contract(contract)
+        check_reads(contract, self.contracts)
         if contract.read_back is not None and self._site.read is None:
             msg = f"the contract of {contract.tool} declares a read-back: give the guard read="
             raise UsageError(msg)

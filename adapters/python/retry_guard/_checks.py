@@ -84,6 +84,18 @@ def check_contract(contract: Any) -> None:
         raise UsageError(f"contracts: give Contract objects, not {kind}: Contract(tool=...)")
 
 
+def check_reads(contract: Contract, others: Mapping[str, Contract]) -> None:
+    """Raise `UsageError` where a read-back of these contracts is declared a write."""
+    for one in (contract, *others.values()):
+        reader = None if one.read_back is None else one.read_back.tool
+        known = contract if reader == contract.tool else others.get(reader or "")
+        if known is not None and known.effect != "read":
+            raise UsageError(
+                f"{one.tool} is read back by {reader}, whose contract says that it writes: "
+                "name a tool that only reads, or state effect: read for it"
+            )
+
+
 def two_contracts(tool: str, write: Contract | None) -> str:
     """Return what is wrong where a tool has two contracts. `write`: what the tool previews."""
     if write is None:
