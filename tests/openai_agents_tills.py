@@ -12,8 +12,6 @@ from adapter_suite import World
 from retry_guard_openai_agents import AgentGuard
 
 Body = Callable[..., Any]
-
-
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -23,7 +21,6 @@ SCHEMA: dict[str, Any] = {
     },
     "required": ["customer", "amount", "key"],
 }
-Body = Callable[..., Any]
 
 
 class Till(MCPServer):

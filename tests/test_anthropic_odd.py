@@ -8,6 +8,7 @@ import anthropic
 import httpx2
 import pytest
 from anthropic import NOT_GIVEN
+from anthropic.lib.bedrock import AnthropicBedrock
 from anthropic.types import TextBlock
 
 from adapter_suite import CHARGE, Call, World
@@ -132,7 +133,7 @@ def test_what_is_not_given_is_left_out_and_warnings_are_the_applications(
 
 
 def test_a_resource_that_is_not_anthropics_own_is_named_in_full(world: World) -> None:
-    client: Any = anthropic.AnthropicBedrock(aws_region="r", aws_access_key="a", aws_secret_key="s")
+    client: Any = AnthropicBedrock(aws_region="r", aws_access_key="a", aws_secret_key="s")
     ask: dict[str, Any] = {"model": "m", "max_tokens": 1, "messages": []}
     with pytest.raises(UsageError, match=r"not anthropic\.lib\.bedrock\S*Messages"):
         run_tools(client.beta.messages, toolbox_of(world), scope="acme", turn="t", **ask)

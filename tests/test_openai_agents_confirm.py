@@ -54,6 +54,7 @@ def test_a_second_token_makes_no_second_room(fates: list[Any]) -> None:
     assert ("not known whether" in first) == bool(fates)
     other = step(guard, CREATE, {**ROOM, "room": "7", "confirm_token": "x"})
     assert "no preview that is known" in other
+    assert other.count("nothing was sent") == 1
     assert len(school.rooms) == len(school.requests) == len(school.previews) == 1
 
 

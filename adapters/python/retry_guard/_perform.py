@@ -125,7 +125,6 @@ class Performer(ABC):
         return self.site.ledger.save(record)
 
     async def _send(self, record: Record) -> Reply:
-        self.extra = Extra()
         stale = record.tries > 0 and await self._superseded(record)
         packed = None if stale else self._packed(record)
         if packed is None:
