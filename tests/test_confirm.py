@@ -384,3 +384,17 @@ def test_equal_calls_that_each_count_have_a_token_each(make: Offices, tmp_path: 
         assert office.done(token, ordinal=place).value == {"id": f"room_{place + 1}"}
     assert office.done(tokens[0], ordinal=0).replayed
     assert len(town.school.rooms) == 2
+
+
+@every_office
+def test_what_never_counts_goes_out_with_the_write_that_alone_takes_it(
+    make: Offices, tmp_path: Path
+) -> None:
+    town = make(tmp_path)
+    office = town.office(town.contract(volatile=("reason",)))
+    town.school._made = town.school.kept  # type: ignore[method-assign]
+    token = office.token()
+    office.done(token, {**ROOM, "room": "room 5a", "reason": "exams"})
+    assert town.school.rooms[0] == {**ROOM, "confirm_token": token, "reason": "exams"} | {
+        "id": "room_1"
+    }

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ from retry_guard_ledgers import open_ledger
 from retry_guard_mcp_proxy import _patience
 from retry_guard_mcp_proxy._client import Client
 from retry_guard_mcp_proxy._desk import GuardDesk
+from retry_guard_mcp_proxy._late import Deliveries, LateLedger
 from retry_guard_mcp_proxy._messages import Message, encoded
 from retry_guard_mcp_proxy._parts import Parts
 from retry_guard_mcp_proxy._session import Session
@@ -166,3 +168,24 @@ async def test_no_other_client_and_no_call_without_a_token_sees_progress_that_no
     await asyncio.sleep(0.3)
     await room.end()
     assert room.beats == []
+
+
+async def test_an_equal_call_of_the_next_turn_waits_until_the_answer_counts_as_delivered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    at_once = LateLedger.delivered
+
+    def slow(ledger: LateLedger, here: Deliveries) -> None:
+        time.sleep(0.3)
+        at_once(ledger, here)
+
+    monkeypatch.setattr(LateLedger, "delivered", slow)
+    room = Room()
+    room.opens("claude-code")
+    room.server.answers.set()
+    for count, turn in enumerate(("t1", "t2"), 1):
+        room.calls(**{"x-codex-turn-metadata": {"turn_id": turn}})
+        await until(room, count)
+    await room.end()
+    assert [result["content"] for result in room.results] == [OWN["content"]] * 2
+    assert len(room.server.sent) == 2

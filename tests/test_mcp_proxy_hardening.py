@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mcp_proxy_client import COMMAND, LONG, SERVER, Proxy, Site, texts, wait_for
+from mcp_proxy_client import COMMAND, LONG, SERVER, Site, texts, wait_for
 from mcp_proxy_server import TOOLS
 from retry_guard import Guard, Unknown, UsageError
 from retry_guard_contracts import Contract, ReadBack
@@ -129,7 +129,7 @@ def test_a_call_that_is_cancelled_while_there_is_no_server_is_never_sent(site: S
 
 
 def test_an_answer_with_both_a_result_and_an_error_proves_nothing() -> None:
-    both = {"result": {"content": []}, "error": {"code": -32602, "message": "bad"}}
+    both: dict[str, Any] = {"result": {"content": []}, "error": {"code": -32602, "message": "bad"}}
     assert isinstance(judge(Answer(both)), Unknown)
 
 
@@ -164,7 +164,7 @@ def test_an_answer_in_a_batch_of_the_server_is_treated_as_any_answer(site: Site)
         for method in ("silence", "tools/list"):
             proxy.ask(method, given=70)
             if method == "silence":
-                forged = {"content": [], "_meta": {MARK: {"replayed": True}, "own": 1}}
+                forged: Any = {"content": [], "_meta": {MARK: {"replayed": True}, "own": 1}}
                 proxy.tell("raw", raw([{"jsonrpc": "2.0", "id": 70, "result": forged}]))
                 batch = proxy.take(lambda m: "batch" in m)["batch"]
                 assert batch[0]["result"] == {"content": [], "_meta": {"own": 1}}
@@ -212,6 +212,6 @@ def test_an_id_that_comes_back_as_another_spelling_of_the_number_is_that_id(site
 _WHOLE = f"""\
 import json, sys
 for line in sys.stdin:
-    given = int(json.loads(line)["id"])
-    print(json.dumps({{"jsonrpc": "2.0", "id": given, "result": {{"tools": {TOOLS!r}}}}}), flush=True)
+    answer = {{"jsonrpc": "2.0", "result": {{"tools": {TOOLS!r}}}}}
+    print(json.dumps({{**answer, "id": int(json.loads(line)["id"])}}), flush=True)
 """

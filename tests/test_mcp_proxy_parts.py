@@ -154,8 +154,9 @@ async def test_lines_are_the_same_however_the_bytes_arrive(size: int) -> None:
     assert found == [b"one\n", b"\n", b"two and more\r\n", b"half"]
 
 
-def test_ids_of_other_types_are_other_ids() -> None:
-    assert len({name_of(1), name_of(1.0), name_of("1")}) == 3
+def test_ids_of_other_types_are_other_ids_and_numbers_are_named_by_value() -> None:
+    assert len({name_of(1), name_of(1.5), name_of("1")}) == 3
+    assert name_of(1) == name_of(1.0)
     odd: tuple[object, ...] = (True, None, [1], {"a": 1})
     assert [name_of(each) for each in odd] == [None] * 4
 

@@ -69,9 +69,13 @@ def previewed(contract: Contract, arguments: Mapping[str, Any]) -> dict[str, Any
 def as_previewed(
     contract: Contract, shown: Mapping[str, Any], given: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the arguments of a preview, with the token and the key of the call that follows it."""
+    """Return the arguments of a preview, with the token and the key of the call that follows it.
+
+    Of what never counts, the call's own goes out where the preview had none.
+    """
     held: object = dict(shown)
-    for path in map(parse_path, contract.unnamed):
+    own = [path for path in map(parse_path, contract.volatile) if find(shown, path) is MISSING]
+    for path in [*own, *map(parse_path, contract.unnamed)]:
         value = find(given, path)
         held = held if value is MISSING else put(held, path, value)
     return cast("dict[str, Any]", held)

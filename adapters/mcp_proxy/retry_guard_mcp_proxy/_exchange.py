@@ -44,10 +44,11 @@ class Exchange:
 
     `asker`: the request that is to be answered; None: nobody waits any more. `sent`: a request to
     the server has been made; `sending`: one is to be, once there is a server. `dropped`: cancelled,
-    so that no first request is made. `answered`: only the record of it is not finished yet. `last`: the server's last answer. `sends`: the ids of requests under
-    way. `paused`: the server wants input, and the client has not given it yet. `standing`: what is
-    to be answered where a person's word does not come in time; None: the call itself is under way.
-    `asks`: the guard would ask a person now.
+    so that no first request is made. `answered`: only the record of it is not finished yet.
+    `last`: the server's last answer. `sends`: the ids of requests under way. `paused`: the server
+    wants input, and the client has not given it yet. `standing`: what is to be answered where a
+    person's word does not come in time; None: the call itself is under way. `asks`: the guard
+    would ask a person now.
     """
 
     def __init__(self, asker: Asker, arguments: Message, ends: Ends) -> None:
