@@ -191,6 +191,16 @@ for line in sys.stdin:
 """
 
 
+def test_a_request_in_a_batch_is_answered_whatever_becomes_of_the_server(site: Site) -> None:
+    with site.proxy() as proxy:
+        proxy.initialize()
+        proxy.answer(proxy.ask("die"))
+        proxy.send([{"jsonrpc": "2.0", "id": "b", "method": "ping"}])
+        assert proxy.answer("b")["result"] == {}
+        proxy.send([{"jsonrpc": "2.0", "id": "c", "method": "die"}])
+        assert proxy.answer("c")["error"]["code"] == -32000
+
+
 def test_a_ping_with_the_id_of_a_guarded_call_under_way_is_answered(site: Site) -> None:
     with site.proxy() as proxy:
         proxy.initialize()

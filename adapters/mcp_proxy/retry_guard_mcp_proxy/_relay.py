@@ -124,10 +124,14 @@ class Relay:
     async def _batch(self, line: bytes, messages: list[Any], upstream: Upstream) -> None:
         """Pass a batch on, unless something in it is for the guard."""
         objects = [one for one in messages if is_object(one)]
-        if not self._guards or not any(one.get("method") in (CALL, LIST) for one in objects):
-            await upstream.pass_on(line, messages)
-            return
         requests = [one for one in objects if is_request(one)]
+        if not self._guards or not any(one.get("method") in (CALL, LIST) for one in objects):
+            try:
+                await upstream.pass_on(line, messages)
+            except DownError as error:
+                for one in requests:
+                    await self._refuse(one["id"], CLOSED, f"Connection closed: {error}")
+            return
         if not requests:
             note("a batch with a call without an id is not sent")
             return

@@ -13,6 +13,7 @@ from retry_guard_mcp_proxy._lives import Hooks, Lives
 from retry_guard_mcp_proxy._messages import (
     Message,
     encoded,
+    is_object,
     is_request,
     is_response,
     request as request_of,
@@ -108,9 +109,12 @@ class StdioUpstream:
 
     async def pass_on(self, line: bytes, message: Message | list[Message]) -> None:
         """Pass on what the client said. Raises `DownError` for a request that cannot be."""
-        if isinstance(message, dict) and is_request(message):
+        said = message if isinstance(message, list) else [message]
+        requests = [one for one in said if is_object(one) and is_request(one)]
+        if requests:
             life = await self._lives.get()
-            self._ears.asked(line, message)
+            for one in requests:
+                self._ears.asked(line if one is message else encoded(one), one)
             await self._say(life, line)
         elif self._lives.current is not None:
             await self._unasked(self._lives.current, line, message)
