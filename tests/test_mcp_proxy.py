@@ -49,7 +49,9 @@ class WorldServer(QuietServer):
         goes()
         assert headers == {}
         if method == "tools/list":
-            listed = [{"name": name, "inputSchema": {}} for name in ("charge", "list_charges")]
+            listed: list[dict[str, Any]] = [
+                {"name": name, "inputSchema": {}} for name in ("charge", "list_charges")
+            ]
             return {"id": given, "result": {"tools": listed}}
         assert method == "tools/call"
         tools: dict[str, Callable[..., Any]] = {

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mcp_proxy_client import COMMAND, LONG, SERVER, Site, texts, wait_for
+from mcp_proxy_client import COMMAND, LONG, SERVER, Site, texts, turn, wait_for
 from mcp_proxy_server import TOOLS
 from retry_guard import Guard, Unknown, UsageError
 from retry_guard_contracts import Contract, ReadBack
@@ -40,7 +40,10 @@ def test_noise_is_no_hindrance_where_nobody_reads_standard_error(site: Site) -> 
         assert process.stdin is not None
         assert process.stdout is not None
         noise = base64.b64encode((b"x" * 150 + b"\n") * 600).decode()
-        asked = [{"method": "raw", "params": {"bytes": noise}}, {"id": 1, "method": "ping"}]
+        asked: list[dict[str, Any]] = [
+            {"method": "raw", "params": {"bytes": noise}},
+            {"id": 1, "method": "ping"},
+        ]
         for one in asked:
             process.stdin.write(json.dumps({"jsonrpc": "2.0", **one}).encode() + b"\n")
         process.stdin.flush()
@@ -224,4 +227,41 @@ import json, sys
 for line in sys.stdin:
     answer = {{"jsonrpc": "2.0", "result": {{"tools": {TOOLS!r}}}}}
     print(json.dumps({{**answer, "id": int(json.loads(line)["id"])}}), flush=True)
+"""
+
+
+def test_a_preview_of_what_is_done_is_answered_as_an_error_that_holds_the_result(
+    tmp_path: Path,
+) -> None:
+    site = Site(tmp_path, _CONFIRMED)
+    with site.proxy(server=(sys.executable, "-c", _PREVIEWS)) as proxy:
+        proxy.initialize()
+        shown = proxy.called("preview", {"room": 1}, _meta=turn("t1"))
+        token = shown["structuredContent"]["token"]
+        made = proxy.called("make", {"room": 1, "token": token}, _meta=turn("t1"))
+        assert texts(made) == "made"
+        again = proxy.called("preview", {"room": 1}, _meta=turn("t1"))
+    assert again["isError"] is True
+    assert "structuredContent" not in again
+    assert texts(again).splitlines()[1:] == ["made"]
+    assert again["_meta"][MARK]["replayed"] is True
+
+
+_CONFIRMED = """\
+contracts:
+  - tool: make
+    confirm: {preview: preview, token: token, param: token}
+"""
+_PREVIEWS = """\
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    name = asked.get("params", {}).get("name")
+    result = {"content": [{"type": "text", "text": "made"}], "structuredContent": {"id": 1}}
+    if name == "preview":
+        held = {"token": "a-long-token-0001"}
+        result = {"content": [{"type": "text", "text": json.dumps(held)}]}
+        result["structuredContent"] = held
+    if "id" in asked:
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
 """

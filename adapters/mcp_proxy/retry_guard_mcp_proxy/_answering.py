@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import Any, cast
 
 from retry_guard import AsyncGuard, Done, GuardError, LedgerError, Outcome, Policy, Unresolved
-from retry_guard_mcp_proxy._answers import answer_of, is_result, refused
+from retry_guard_contracts import token_of
+from retry_guard_mcp_proxy._answers import answer_of, is_result, other_shape, refused
 from retry_guard_mcp_proxy._catalogue import Catalogue
 from retry_guard_mcp_proxy._exchange import Exchange
 from retry_guard_mcp_proxy._judging import judge
@@ -79,6 +80,8 @@ class Answering:
             self.tools.heed(exchange.tool, exchange.last.result)
             if isinstance(outcome, Done) and not is_result(outcome.value):
                 await self.catalogue.look_up(exchange.tool)
+            if isinstance(outcome, Done) and self._is_of_another(exchange.tool, outcome):
+                return other_shape(outcome)
             structured = self.tools.has_output_schema(exchange.tool)
             answer = answer_of(outcome, exchange.last, structured=structured)
             if not isinstance(outcome, Unresolved) or said != "settled":
@@ -94,6 +97,12 @@ class Answering:
                 return answer
             if said == "settled":
                 exchange.standing = None
+
+    def _is_of_another(self, tool: str, outcome: Done) -> bool:
+        """Whether a preview was answered with the result of the write: that shows no token."""
+        rules = [one.confirm for one in self._guard.contracts.values() if one.confirm is not None]
+        rule = next((rule for rule in rules if rule.preview == tool), None)
+        return rule is not None and outcome.replayed and token_of(rule, outcome.value) is None
 
     async def _outcome(self, guard: AsyncGuard, exchange: Exchange) -> Outcome:
         """Call; where another call of the action runs, wait as long as the client does."""

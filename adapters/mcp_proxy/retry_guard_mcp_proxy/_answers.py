@@ -19,6 +19,7 @@ MARK = "retry-guard/outcome"
 """The name in `_meta` of a result under which the guard says what only a client should see."""
 
 
+_NO_PREVIEW = "no preview was made: the action is done already, and its result is"
 _TOO_SLOW = "the guard's ledger did not answer in the time for which the client waits"
 
 
@@ -44,6 +45,17 @@ def answer_of(outcome: Outcome, own: Answer | None, *, structured: bool) -> Mess
             return {"result": _noted(failed(outcome.text), _known(outcome))}
         case _:
             assert_never(outcome)
+
+
+def other_shape(outcome: Done) -> Message:
+    """Return the answer to a preview that is given with the result of the action itself.
+
+    It is no result of the tool that was called, and would be refused as one by its schema.
+    """
+    note, value = {"replayed": outcome.replayed, "warning": outcome.warning}, outcome.value
+    shown = value if is_result(value) else _shown(value, None, structured=False)
+    content = [_text(_NO_PREVIEW), *shown["content"]]
+    return {"result": _noted({"content": content, "isError": True}, note)}
 
 
 def _known(outcome: Unresolved) -> Message:
