@@ -201,7 +201,6 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"tool": "t", "confirm": TOKEN, "effect": "read"}, "confirm: only a write is done once"),
     ({"tool": "t", "confirm": TOKEN, "effect": "idempotent"}, "confirm: only a write is done once"),
     ({"tool": "t", "confirm": TOKEN, "batch": {"items": "rows"}}, "remove batch or confirm"),
-    ({"tool": "t", "confirm": TOKEN, "twins": "count"}, "state twins: join"),
     ({"tool": "t", "confirm": TOKEN, "key": {"param": "token"}}, "key.param: token is the token"),
     ({"tool": "t", "confirm": TOKEN, "identity": ["token"]}, "identity: token is the token"),
     ({"tool": "t", "confirm": TOKEN, "defaults": {"token": ""}}, "defaults: token is the token"),

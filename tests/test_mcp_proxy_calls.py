@@ -205,7 +205,7 @@ def test_calls_that_are_dispatched_twice_have_one_effect_and_one_answer(
     results = [proxy.result(one) for one in given]
     assert [one["content"] for one in results] == [OWN["content"]] * 2
     assert (len(site.effects), len(site.calls)) == (1, 1)
-    assert about(site.records()[0]).call_ids[0] == "u1"
+    assert about(site.records()[0]).call_ids[0] in ("u1", "u2")
 
 
 def test_a_client_that_gave_up_without_a_word_joins_its_own_call(proxy: Proxy, site: Site) -> None:

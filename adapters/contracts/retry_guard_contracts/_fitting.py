@@ -96,8 +96,6 @@ def _confirm_problems(contract: "Contract") -> Iterator[str]:
         yield "confirm.preview: is the read-back; a preview shows no effect, so name another tool"
     if contract.batch is not None:
         yield "confirm: what is missing of a batch has no token of its own; remove batch or confirm"
-    if contract.twins == "count":
-        yield "confirm: a token does not say which of equal calls it is for; state twins: join"
     fields = {"key.param": [contract.key.param] if contract.key else []}
     fields |= {name: list(getattr(contract, name) or ()) for name in _NEVER_TOKENS}
     for name, paths in fields.items():

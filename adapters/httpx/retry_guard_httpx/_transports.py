@@ -114,10 +114,10 @@ def library_of(transport: Any, guard: Any) -> ModuleType:
         _refuse_again(inside)
     awaits = isinstance(guard, AsyncGuard)
     base = "AsyncBaseTransport" if awaits else "BaseTransport"
-    for kind in type(transport).__mro__:
-        root = kind.__module__.partition(".")[0]
-        if kind.__name__ == base and root in _LIBRARIES:
-            return sys.modules[root]
+    # By the class itself: SDKs that show it under their own name change its module.
+    for library in filter(None, map(sys.modules.get, _LIBRARIES)):
+        if isinstance(transport, getattr(library, base)):
+            return library
     example = "AsyncHTTPTransport" if awaits else "HTTPTransport"
     name, given = type(guard).__name__, type(transport).__name__
     msg = f"{name} guards a transport such as httpx.{example}(), not {given}"

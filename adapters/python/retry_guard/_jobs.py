@@ -54,9 +54,22 @@ class Job:
         """Return the loop in which it is awaited; of a task."""
         return self.loop
 
-    def add_done_callback(self, wake: Callable[["Job"], object], *, context: Context) -> None:
+    def add_done_callback(
+        self, wake: Callable[["Job"], object], *, context: Context | None = None
+    ) -> None:
         """Let the task go on when it is over; of a task."""
-        self._wakes = context, wake
+        self._wakes = context or copy_context(), wake
+
+    def remove_done_callback(self, wake: Callable[["Job"], object]) -> int:
+        """Forget who waits, and return how many that were; of a loop."""
+        waited = self._wakes is not None and self._wakes[1] == wake
+        if waited:
+            self._wakes = None
+        return int(waited)
+
+    def done(self) -> bool:
+        """Return whether it is over; of a loop."""
+        return self.over
 
     def cancel(self, msg: object = None) -> bool:  # noqa: ARG002 - as a task calls it
         """Return that this cannot be cancelled, so that the task is when it is over; of a task."""
