@@ -21,7 +21,7 @@ from httpx_sites import (
     every_library,
     guard_of,
 )
-from retry_guard import ArgumentError, AsyncGuard, Contract, UsageError
+from retry_guard import ArgumentError, AsyncGuard, Contract, Guard, UsageError
 from retry_guard_httpx import guarded, reader
 from retry_guard_ledgers import MemoryLedger
 from retry_guard_outcomes import classify
@@ -194,3 +194,18 @@ assert len({{"httpx", "httpx2"}} & sys.modules.keys()) == 1
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (run.stdout, run.returncode) == ("201\n", 0), run.stderr
+
+
+@every_library
+@pytest.mark.parametrize("kind", [Guard, AsyncGuard])
+def test_a_library_is_known_also_where_an_sdk_shows_its_classes_as_its_own(
+    library: Reply, kind: type[Guard | AsyncGuard], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `import openai` does with httpx2's."""
+    for name in ("BaseTransport", "AsyncBaseTransport"):
+        monkeypatch.setattr(getattr(library, name), "__module__", "openai")
+    guard = kind(MemoryLedger(), [KEYED], classify=classify)
+    made: Any = guarded(library.MockTransport(lambda _: library.Response(200)), guard)
+    assert isinstance(
+        made, library.AsyncBaseTransport if kind is AsyncGuard else library.BaseTransport
+    )
