@@ -173,6 +173,10 @@ contracts:
       match: {name: "entities[].name"}
       unique: true
       visibility_lag: 0
+      result:
+        entities[].name: name
+        entities[].entityType: entityType
+        entities[].observations: observations
   - tool: read_graph
     effect: read
 """,
