@@ -205,7 +205,8 @@ def test_a_library_is_known_also_where_an_sdk_shows_its_classes_as_its_own(
     for name in ("BaseTransport", "AsyncBaseTransport"):
         monkeypatch.setattr(getattr(library, name), "__module__", "openai")
     guard = kind(MemoryLedger(), [KEYED], classify=classify)
-    made: Any = guarded(library.MockTransport(lambda _: library.Response(200)), guard)
-    assert isinstance(
-        made, library.AsyncBaseTransport if kind is AsyncGuard else library.BaseTransport
-    )
+    client: Any = library
+    inside: Any = client.HTTPTransport() if kind is Guard else client.AsyncHTTPTransport()
+    around: Any = guarded
+    base = library.AsyncBaseTransport if kind is AsyncGuard else library.BaseTransport
+    assert isinstance(around(inside, guard), base)
