@@ -41,7 +41,7 @@ class Site:
     """A server in this process. `fates`: what the next requests meet; then all is well."""
 
     def __init__(self, library: Reply = httpx, *fates: object) -> None:
-        self.library, self.fates = library, list(fates)
+        self.http, self.fates = library, list(fates)
         self.requests: list[Reply] = []
 
     def __call__(self, request: Reply) -> Reply:
@@ -50,14 +50,14 @@ class Site:
         if isinstance(fate, BaseException):
             raise fate
         made = {"id": f"ch_{len(self.requests)}"}
-        return self.library.Response(201, json=made) if fate is None else fate
+        return self.http.Response(201, json=made) if fate is None else fate
 
     @contextmanager
     def client(self, *contracts: Contract, ledger: Reply = None, **more: Any) -> Generator[Reply]:  # noqa: ANN401 - handed on
         """A client of a new guard, inside the turn t1 of acme."""
         guard = guard_of(*contracts, ledger=ledger, **more.pop("parts", {}))
-        transport = wrapped(self.library.MockTransport(self), guard, **more)
-        with self.library.Client(transport=transport) as client, guard.turn("acme", "t1"):
+        transport = wrapped(self.http.MockTransport(self), guard, **more)
+        with self.http.Client(transport=transport) as client, guard.turn("acme", "t1"):
             yield client
 
 

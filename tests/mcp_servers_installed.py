@@ -79,6 +79,7 @@ def node(package: str) -> list[str]:
     if not npm or not program:
         if os.environ.get("CI"):
             pytest.fail("no node and npm here: CI needs them, for the third-party MCP servers")
+        # Node is no Python package, so a checkout alone cannot bring it; CI installs it.
         pytest.skip("no node and npm here: install them to run the third-party MCP servers")
     place = Place("node", json.dumps([NODE, str(FOLDER)]))
     with _locked():
@@ -127,6 +128,7 @@ def main(names: Sequence[str]) -> int:
             continue
         try:
             node("@modelcontextprotocol/server-memory")
+        # Outside of a test nobody else turns these into a line and an exit code.
         except (pytest.skip.Exception, pytest.fail.Exception) as refused:
             sys.stderr.write(f"{refused}\n")
             return int(isinstance(refused, pytest.fail.Exception))

@@ -156,21 +156,21 @@ class TransportBench:
     """A tool that is a thin wrapper: each call is one request through a guarded transport."""
 
     def __init__(self, library: Reply) -> None:
-        self.library = library
+        self.http = library
 
     def run(self, world: World, turn: str, calls: Sequence[Call]) -> list[Told]:
         ledger, stated = world.ledger(), as_route(world.contract)
         guard = Guard(ledger, [stated], classify=classify, read=world.read, policy=world.policy)
-        transport = wrapped(self.library.MockTransport(self.served(world)), guard)
+        transport = wrapped(self.http.MockTransport(self.served(world)), guard)
         try:
-            client = self.library.Client(transport=transport, base_url=HOST)
+            client = self.http.Client(transport=transport, base_url=HOST)
             with client, guard.turn(world.scope, turn):
                 return [self.told(client, call, stated.tool) for call in calls]
         finally:
             ledger.close()
 
     def served(self, world: World) -> Reply:
-        library = self.library
+        library = self.http
 
         def handle(request: Reply) -> Reply:
             try:

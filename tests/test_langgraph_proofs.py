@@ -193,6 +193,7 @@ async def test_a_run_that_is_cancelled_inside_the_function_leaves_its_outcome_un
 def test_a_tool_that_must_be_awaited_says_so_where_nobody_awaits(kind: Any, world: World) -> None:
     charge = charging(world, "coroutine", NOBODY)
     guard = guard_of(world, [charge])
+    # What LangChain itself raises for such a tool; the guard hands it through.
     with pytest.raises(NotImplementedError, match="sync invocation"):
         graph_of(kind, guard, [charge], asks(C1)).invoke(human("h1"))
     assert [record.state for record in world.ledger().list("acme")] == ["not_executed"]

@@ -172,7 +172,7 @@ def test_no_rows_make_a_page_too() -> None:
 @pytest.fixture(scope="module")
 def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     """Headless Chromium, which CI must have."""
-    # The one skip: a browser is no Python package, so a checkout alone cannot bring it. Where CI
+    # A browser is no Python package, so a checkout alone cannot bring it. Where CI
     # is set nothing is skipped, and a missing browser fails.
     if CHROMIUM is None and not os.environ.get("CI"):
         pytest.skip("no Chromium here: install the package `chromium` to see the page in it")

@@ -102,7 +102,8 @@ class _Proxy:
         for name in _SIGNALS:
             number = getattr(signal, name, None)
             if number is not None:
-                with suppress(NotImplementedError):  # where the loop knows no signals
+                # On Windows no event loop takes signal handlers; there the process just ends.
+                with suppress(NotImplementedError):
                     asyncio.get_running_loop().add_signal_handler(number, self._end)
 
     def _end(self) -> None:
