@@ -212,14 +212,14 @@ def test_a_used_token_brings_a_later_turn_the_result_that_nobody_has(
 
 
 @every_office
+@pytest.mark.parametrize("turns", [("t1", "t2", "t3"), (None, None, None)])
 def test_equal_tokens_of_a_server_name_as_many_actions_as_were_previewed(
-    make: Offices, tmp_path: Path
+    make: Offices, turns: tuple[str | None, ...], tmp_path: Path
 ) -> None:
     town = make(tmp_path)
     town.school.mint = lambda given: f"pay {given['room']}"  # type: ignore[method-assign]
     town.school._made = town.school.kept  # type: ignore[method-assign]
-    for number in (1, 2, 3):
-        turn = f"t{number}"
+    for number, turn in enumerate(turns, 1):
         office = town.office()
         for room in (ROOM, OTHER):
             token = office.token(room, turn=turn)
