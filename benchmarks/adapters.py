@@ -21,7 +21,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.tools import tool
 from langgraph.prebuilt import ToolNode
 from langgraph.runtime import Runtime
-from sides import Result
+from sides import Result, report
 
 from retry_guard import Contract, Guard
 from retry_guard_langgraph import GuardMiddleware
@@ -110,7 +110,7 @@ def langgraph(rounds: int, folder: Path) -> Iterator[Result]:
             if number >= rounds // 10:  # the first ones warm up
                 times[name].append(spent)
     took = {name: quantiles(spent, n=4)[0] for name, spent in times.items()}
-    print("  ".join(f"{name} {spent:.3f} ms" for name, spent in took.items()))
+    yield from (Result(f"LangGraph: {name}", spent, note=" (ms)") for name, spent in took.items())
     yield Result(
         "LangGraph: a guarded read, to ToolNode.invoke",
         took["guarded read"] / took["plain read"],
@@ -122,18 +122,19 @@ def langgraph(rounds: int, folder: Path) -> Iterator[Result]:
     yield Result("LangGraph: what a guarded write costs beside the ledger", extra, EXTRA, note)
 
 
+def measure(rounds: int) -> Iterator[Result]:
+    """Measure everything, one result after the other."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        yield from langgraph(rounds, Path(folder))
+
+
 def main() -> int:
     """Measure everything; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="exit 1 if a target is missed")
     parser.add_argument("--rounds", type=int, default=500, help="rounds of each (default 500)")
     given = parser.parse_args()
-    met = True
-    with tempfile.TemporaryDirectory() as folder:
-        for result in langgraph(given.rounds, Path(folder)):
-            print(result.line(), flush=True)
-            met = met and result.met
-    return 0 if met or not given.check else 1
+    return 0 if report(measure(given.rounds)) or not given.check else 1
 
 
 if __name__ == "__main__":

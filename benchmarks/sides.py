@@ -2,7 +2,7 @@
 
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -22,24 +22,38 @@ numbers = count()
 
 @dataclass(frozen=True)
 class Result:
-    """One ratio (None: it could not be measured, and `note` says why) and its target."""
+    """What was measured: a ratio, or a number of some unit.
+
+    `value`: None if it could not be measured, and `note` says why. `target`: what it must not
+    exceed; None: it is there for comparison.
+    """
 
     name: str
-    ratio: float | None
-    target: float
+    value: float | None
+    target: float | None = None
     note: str = ""
 
     @property
     def met(self) -> bool:
         """Whether the target is met, or could not be asked."""
-        return self.ratio is None or self.ratio <= self.target
+        return self.value is None or self.target is None or self.value <= self.target
 
     def line(self) -> str:
         """The result as it is printed."""
-        if self.ratio is None:
+        if self.value is None:
             return f"SKIPPED  {self.name}: {self.note}"
-        word = "pass" if self.met else "FAIL"
-        return f"{word:7}  {self.ratio:6.2f}  (target {self.target:.2f})  {self.name}{self.note}"
+        word = "" if self.target is None else "pass" if self.met else "FAIL"
+        target = "" if self.target is None else f"(target {self.target:.2f})"
+        return f"{word:7}  {self.value:7.3f}  {target:15}  {self.name}{self.note}"
+
+
+def report(results: Iterable[Result]) -> bool:
+    """Print each result as it comes; return whether all targets are met."""
+    met = True
+    for result in results:
+        print(result.line(), flush=True)
+        met = met and result.met
+    return met
 
 
 def draft(identity: bytes | None = None, turn: str = "turn-1") -> Record:

@@ -6,6 +6,7 @@ effects.jsonl    each effect of a write, a line each
 heard.jsonl      each line that came in, as it came
 fates.jsonl      how the next calls of writes go, a word each, the first is used up first
 lives.txt        a line for each start
+refuses.txt      where it exists, subscriptions and log levels are refused
 tools.json       its tools, as a list of pages; without it, those that stand here
 
 Fates: `ok`; `kill_after`, `kill_before` (the process kills itself, with or without the effect);
@@ -125,6 +126,8 @@ class Server:
             case "server/discover" if stateless:
                 found: Json = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
                 self.answer(message["id"], found, stateless=True)
+            case "resources/subscribe" | "resources/unsubscribe" | "logging/setLevel":
+                self.grant(message["id"], params)
             case "subscriptions/listen":
                 self.say({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
             case "tools/list":
@@ -152,6 +155,13 @@ class Server:
                 self.error(message["id"], -32601, "there is no such method")
             case _:
                 pass
+
+    def grant(self, given: object, params: Json) -> None:
+        """Grant what lasts as long as the session, but for what is said to be refused."""
+        if (self.folder / "refuses.txt").exists() or "refused" in str(params):
+            self.error(given, -32602, "not granted")
+        else:
+            self.answer(given, {}, stateless=False)
 
     def page(self, params: Json) -> Json:
         """A list of tools: those of `tools.json`, a file that may hold several pages."""

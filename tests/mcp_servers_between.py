@@ -2,7 +2,7 @@
 
 `python mcp_servers_between.py FOLDER -- COMMAND…`. FOLDER/lines gets each line that passed.
 While there is a file FOLDER/break, `{"tool": NAME, "when": WHEN}`, the next call of that tool
-finds the server broken, and the file is gone:
+finds the server broken, and the file is gone (FOLDER/server has the server's process id):
 
 - `asked`: the server is killed, and has not read the call
 - `answered`: it is killed, and has done it; its answer is lost
@@ -26,6 +26,7 @@ class Between:
         self.lines = (folder / "lines").open("ab")
         pipe = subprocess.PIPE
         self.server = subprocess.Popen(command, stdin=pipe, stdout=pipe)
+        (folder / "server").write_text(str(self.server.pid), encoding="utf-8")
         self.lock = threading.Lock()
         self.calls: dict[str, str] = {}
 

@@ -24,7 +24,12 @@ NODE = {
 # Two environments: a server that knows only the first SDK cannot share one with the second.
 PYTHON = {
     "current": ("fastmcp==4.1.6", "fastmcp-sample-server==0.4.1", "mcp-server-git==2026.10.19"),
-    "older": ("mcp==1.30.0", "mcp-server-sqlite==2025.4.25"),
+    "older": (
+        "agentdraft==0.1.3",
+        "agentdraft-mcp==0.1.1",
+        "mcp==1.30.0",
+        "mcp-server-sqlite==2025.4.25",
+    ),
 }
 
 

@@ -6,7 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,8 +20,12 @@ def variables(folder: Path) -> dict[str, str]:
     """Return the environment of a server: a home of its own, and nothing of the person's."""
     here = {"HOME": str(folder), "MEMORY_FILE_PATH": str(folder / "memory.jsonl")}
     notes = {"MCP_NOTES_DB": str(folder / "notes.db"), "FASTMCP_CHECK_FOR_UPDATES": "off"}
+    # Without a service of the test's own, nobody is asked, and not its vendor either.
+    own = folder / "service"
+    service = own.read_text(encoding="utf-8") if own.exists() else "http://127.0.0.1:9"
+    booking = {"AGENTDRAFT_API_KEY": "avs_live_test", "AGENTDRAFT_BASE_URL": service}
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
-    return {**kept, **here, **notes}
+    return {**kept, **here, **notes, **booking}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +33,8 @@ class Site:
     """One server. `count`: how often its store holds what `arguments` asked for.
 
     `told`: what a caller is told of a call whose answer was lost, `done` or `unknown`.
-    `meanwhile`: what a person does before the call is sent again.
+    `meanwhile`: what a person does before the call is sent again. `beside`: what runs while the
+    server may be started.
     """
 
     name: str
@@ -41,6 +46,7 @@ class Site:
     contracts: str
     told: str
     meanwhile: Callable[[Path], None] = lambda _: None
+    beside: Callable[[Path], AbstractContextManager[None]] = lambda _: nullcontext()
 
 
 def nothing(folder: Path) -> None:

@@ -200,7 +200,7 @@ UNFIT: list[tuple[list[dict[str, Any]], str]] = [
     ([{**tool("post", KEYED), "inputSchema": {"properties": {}}}], "has no parameter key"),
     ([tool("post", {"key": {"param": "header:Key"}})], "gets no headers"),
     ([tool("post", READS_BACK)], "list_charges, which the server does not list"),
-    ([tool("post", READS_BACK), tool("list_charges")], "does not declare to read only"),
+    ([tool("post", READS_BACK), tool("list_charges")], "is not declared to read only"),
     ([tool("post", {"retry": "yes"})], "is no contract: retry"),
     ([tool("post", {"tool": "other"})], "contract of another tool"),
 ]

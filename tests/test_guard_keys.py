@@ -6,9 +6,20 @@ from uuid import UUID
 
 import pytest
 
-from guards import ARGUMENTS, KEYED, Args, Extra, HandClock, LabMaker, every_guard
+from guards import (
+    ARGUMENTS,
+    KEYED,
+    LISTED,
+    Args,
+    Extra,
+    HandClock,
+    LabMaker,
+    Operator,
+    changed,
+    every_guard,
+)
 from retry_guard import Guard, Policy, Unknown
-from retry_guard_contracts import Contract, Key
+from retry_guard_contracts import Contract, Key, ReadBack
 from retry_guard_ledgers import MemoryLedger, about
 from retry_guard_outcomes import classify
 
@@ -139,6 +150,41 @@ def test_beyond_its_retention_a_key_is_not_sent_again(
     lab.clock.sleep(25 * HOUR if retention else HOUR)
     assert lab.guard(contract).unresolved().reason == "nothing_can_tell"
     assert len(lab.service.requests) == sent
+
+
+LAPSED = [
+    (86400.0, 25 * HOUR, "remembered for 86400 s, and that has passed."),
+    (86400.0, 23 * HOUR, "remembered for 86400 s, and what is left of that is too short"),
+    (None, HOUR, "not stated how long its key is remembered"),
+    (86400.0, HOUR, None),
+]
+
+
+@every_guard
+@pytest.mark.parametrize(("retention", "later", "said"), LAPSED)
+@pytest.mark.parametrize("read", [None, LISTED])
+def test_who_is_stopped_by_a_key_that_lapsed_is_told_so(
+    make: LabMaker,
+    retention: float | None,
+    later: float,
+    said: str | None,
+    read: ReadBack | None,
+    tmp_path: Path,
+) -> None:
+    """B35: same key at 0 and beyond the window; the caller, and the person who is asked."""
+    lab = make(tmp_path)
+    key = Key(param="key", retention=retention)
+    contract = changed(Contract(tool="charge", key=key), read_back=read)
+    lab.service.meet("lost", times=20)
+    asked = Operator(None)
+    first = lab.guard(contract).unresolved()
+    lab.clock.sleep(later)
+    last = lab.guard(contract, ask=asked).unresolved()
+    assert "remembered" not in first.text
+    assert asked.asked or read
+    for text in (last.text, *(question.text for question in asked.asked)):
+        assert (said or "") in text
+        assert ("remembered" in text) is (said is not None)
 
 
 @every_guard

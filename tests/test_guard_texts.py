@@ -42,6 +42,11 @@ NOTES = {
 }
 SPEAKING = ["anthropic", "functions", "httpx", "langgraph", "mcp_proxy", "openai", "openai_agents"]
 UNSENT = {"guard_failed", "behind_a_question"}
+LAPSED = (
+    texts.Lapsed("over", 86400.0),
+    texts.Lapsed("short", 0.5),
+    texts.Lapsed("unstated"),
+)
 TOKENS = {"no_token", "unknown_token", "other_token", "old_token"}
 
 
@@ -82,6 +87,7 @@ def generated() -> list[str]:
         for fields in ((), ("amount", "to"))
         for other in (False, True)
     ]
+    explained += [texts.explain(outcome, lapsed=key) for outcome in outcomes for key in LAPSED]
     explained += [
         texts.refuse(why, "charge", param="token", ask="`preview`", fields=fields)
         for why in TOKENS
@@ -128,7 +134,7 @@ def test_no_text_promises_anything(texts_of: Callable[[], list[str]]) -> None:
 
 
 def test_the_texts_have_only_known_places_to_fill() -> None:
-    known = {"tool", "action", "why", "fields", "missing", "ask"}
+    known = {"tool", "action", "why", "fields", "missing", "ask", "retention"}
     for text in constants():
         assert {name for _, name, _, _ in Formatter().parse(text) if name is not None} <= known
 
@@ -143,6 +149,22 @@ def test_every_reason_has_a_sentence_of_its_own(reason: str) -> None:
     assert "{" not in text
     assert "\n" not in text
     assert text.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        (LAPSED[0], "remembered for 86400 s, and that has passed."),
+        (LAPSED[1], "remembered for 0.5 s, and what is left of that is too short to count on."),
+        (LAPSED[2], "not stated how long its key is remembered, and it may be forgotten."),
+    ],
+)
+def test_a_key_that_lapsed_is_named_where_the_outcome_is_open_and_nowhere_else(
+    key: texts.Lapsed, said: str
+) -> None:
+    for reason in stops() | BESIDE:
+        text = texts.explain(Unresolved("a1", reason, tool="charge"), lapsed=key)
+        assert (said in text) is ("not known whether" in text), reason
 
 
 @pytest.mark.parametrize("note", sorted(NOTES))

@@ -2,8 +2,9 @@
 
 import asyncio
 import json
-import time
+import threading
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,11 +51,11 @@ class SlowServer(QuietServer):
 class Room:
     """A desk between a client of one name and a slow server."""
 
-    def __init__(self, policy: Policy | None = None) -> None:
+    def __init__(self, policy: Policy | None = None, ledger: str = "memory://") -> None:
         self.said: list[Message] = []
         self.server, self.session = SlowServer(), Session()
         parts = Parts(
-            ledger=open_ledger("memory://"),
+            ledger=open_ledger(ledger),
             contracts=[Contract(tool="post")],
             scope="acme",
             policy=policy,
@@ -65,6 +66,9 @@ class Room:
         self.said.append(json.loads(line))
 
     def close(self) -> None:
+        pass
+
+    def abort(self) -> None:
         pass
 
     def hears(self, message: Message) -> None:
@@ -171,21 +175,25 @@ async def test_no_other_client_and_no_call_without_a_token_sees_progress_that_no
 
 
 async def test_an_equal_call_of_the_next_turn_waits_until_the_answer_counts_as_delivered(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    at_once = LateLedger.delivered
+    """Its ledger works in threads, so a claim could well come before a save that takes long."""
+    at_once, noted = LateLedger.delivered, threading.Event()
 
     def slow(ledger: LateLedger, here: Deliveries) -> None:
-        time.sleep(0.3)
+        assert noted.wait(30)
         at_once(ledger, here)
 
     monkeypatch.setattr(LateLedger, "delivered", slow)
-    room = Room()
+    room = Room(ledger=f"sqlite:///{tmp_path / 'guard.db'}")
     room.opens("claude-code")
     room.server.answers.set()
-    for count, turn in enumerate(("t1", "t2"), 1):
-        room.calls(**{"x-codex-turn-metadata": {"turn_id": turn}})
-        await until(room, count)
+    room.calls(**{"x-codex-turn-metadata": {"turn_id": "t1"}})
+    await until(room, 1)
+    room.calls(**{"x-codex-turn-metadata": {"turn_id": "t2"}})
+    await asyncio.sleep(1)
+    noted.set()
+    await until(room, 2)
     await room.end()
     assert [result["content"] for result in room.results] == [OWN["content"]] * 2
     assert len(room.server.sent) == 2

@@ -16,7 +16,7 @@ from mcp_proxy_server import TOOLS
 from retry_guard import Guard, Unknown, UsageError
 from retry_guard_contracts import Contract, ReadBack
 from retry_guard_ledgers import open_ledger
-from retry_guard_mcp_proxy._http_session import _UNKNOWN  # pyright: ignore[reportPrivateUsage] - of its own
+from retry_guard_mcp_proxy._http_lost import names_session
 from retry_guard_mcp_proxy._judging import Answer, judge
 
 MARK = "retry-guard/outcome"
@@ -139,15 +139,24 @@ def test_an_answer_with_both_a_result_and_an_error_proves_nothing() -> None:
 @pytest.mark.parametrize(
     ("text", "is_lost"),
     [
-        ('{"error": {"message": "Bad Request: No valid session ID provided"}}', True),
+        ("Bad Request: No valid session ID provided", True),
+        ("Bad Request: Missing session ID", True),
+        ("Bad Request: Mcp-Session-Id header is required", True),
         ("Missing Mcp-Session-Id header", True),
+        ("Invalid or missing session ID", True),
+        ("Invalid session ID", True),
+        ("Session ID required in mcp-session-id header", True),
         ("Session not found", True),
-        ('{"error":"this checkout session is paid already"}', False),
+        ("Invalid session", False),
+        ("Invalid session ID of the checkout", False),
+        ("Session not found: cs_123", False),
+        ("no valid session for this customer", False),
+        ("this checkout session is paid already", False),
         ("the session is full: book another", False),
     ],
 )
 def test_only_words_on_the_session_of_mcp_say_that_it_is_lost(text: str, *, is_lost: bool) -> None:
-    assert bool(_UNKNOWN.search(text)) is is_lost
+    assert names_session(text) is is_lost
 
 
 def test_a_batch_with_a_call_without_an_id_does_not_reach_the_server(site: Site) -> None:

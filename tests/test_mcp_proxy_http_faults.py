@@ -169,14 +169,22 @@ class Forgetful:
 NO_SESSION = {
     "jsonrpc": "2.0",
     "id": None,
-    "error": {"code": -32000, "message": "No valid session"},
+    "error": {"code": -32000, "message": "Bad Request: No valid session ID provided"},
 }
+
+OF_A_TOOL = {"code": -32000, "message": "Invalid session: cs_1 was paid"}
 
 
 @pytest.mark.parametrize(
     "refusal",
-    [response(b"", status="404 Not Found"), said(NO_SESSION, status="400 Bad Request")],
-    ids=["404", "400"],
+    [
+        response(b"", status="404 Not Found"),
+        said(NO_SESSION, status="400 Bad Request"),
+        response(
+            b"Invalid or missing session ID\n", "Content-Type: text/plain", status="400 Bad Request"
+        ),
+    ],
+    ids=["404", "400", "400 in plain text"],
 )
 @pytest.mark.parametrize("tool", ["post", "free"])
 def test_a_call_that_was_refused_for_want_of_a_session_goes_into_the_next_one(
@@ -190,6 +198,68 @@ def test_a_call_that_was_refused_for_want_of_a_session_goes_into_the_next_one(
         assert first == second
         assert len(server.said("notifications/initialized")) == 2
         assert len({one.head["mcp-session-id"] for one in server.said("tools/call")}) == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b'{"error": "invalid session: cs_1 was paid"}', "application/json"),
+        (b"Invalid session: cs_1 was paid", "text/plain; charset=utf-8"),
+        (json.dumps({**NO_SESSION, "error": OF_A_TOOL}).encode(), "application/json"),
+    ],
+)
+def test_a_refusal_that_speaks_of_a_session_of_the_tool_stands_and_is_shown(
+    site: UrlSite, body: bytes, kind: str
+) -> None:
+    refusal = response(body, f"Content-Type: {kind}", status="400 Bad Request")
+    with between(site, calls(lambda _: (refusal,))) as (proxy, server):
+        shown = texts(proxy.called("post", POST))
+        assert shown.startswith("nothing was executed: the server answered with HTTP 400")
+        assert "nvalid session: cs_1 was paid" in shown
+        error = proxy.answer(proxy.call("free", POST))["error"]["message"]
+        assert "nvalid session: cs_1 was paid" in error
+        assert (len(server.said("tools/call")), len(server.said("initialize"))) == (2, 1)
+
+
+def test_what_a_client_was_granted_is_asked_for_in_the_next_session_too(site: UrlSite) -> None:
+    forgets = Forgetful(response(b"", status="404 Not Found"))
+
+    def script(got: Got) -> Sequence[Step]:
+        refuses = got.method == "logging/setLevel" and len(server.said("initialize")) == 2
+        return (response(b"", status="400 Bad Request"),) if refuses else forgets(got)
+
+    with between(site, script) as (proxy, server):
+        for method, params in (
+            ("resources/subscribe", {"uri": "a:b"}),
+            ("resources/subscribe", {"uri": "a:left"}),
+            ("resources/unsubscribe", {"uri": "a:left"}),
+            ("logging/setLevel", {"level": "debug"}),
+        ):
+            proxy.result(proxy.ask(method, params))
+        for text in ("1", "2"):
+            assert texts(proxy.called("post", {"text": text})) == "done"
+        assert proxy.said("does not grant logging/setLevel again")
+        assert proxy.silent()
+        known = [one.head.get("mcp-session-id") for one in server.said("tools/call")][-1]
+        again = [one for one in server.got if one.head.get("mcp-session-id") == known]
+        asked = [one.message for one in again if one.http == "POST"]
+        assert [one["method"] for one in asked][:4] == [
+            "notifications/initialized",
+            "resources/subscribe",
+            "logging/setLevel",
+            "tools/call",
+        ]
+        assert [one["params"] for one in asked[1:3]] == [{"uri": "a:b"}, {"level": "debug"}]
+
+
+def test_a_session_that_is_lost_twice_ends_in_the_words_of_the_server(site: UrlSite) -> None:
+    refusal = said(NO_SESSION, status="400 Bad Request")
+    with between(site, calls(lambda _: (refusal,))) as (proxy, server):
+        shown = texts(proxy.called("post", POST))
+        assert shown.startswith("nothing was executed")
+        assert "No valid session ID provided" in shown
+        assert (len(server.said("tools/call")), len(server.said("initialize"))) == (2, 2)
+    assert site.records()[0].state == "not_executed"
 
 
 @pytest.mark.parametrize("fault", ["503", "stream cut", "internal error", "reset"])
@@ -289,14 +359,17 @@ def test_a_cancelled_request_without_a_guard_is_cancelled_as_its_generation_does
         assert server.left()
 
 
-def test_what_a_server_asked_in_a_lost_session_is_not_answered_in_the_next(site: UrlSite) -> None:
+@pytest.mark.parametrize("batched", [False, True])
+def test_what_a_server_asked_in_a_lost_session_is_not_answered_in_the_next(
+    site: UrlSite, *, batched: bool
+) -> None:
     asking: Json = {"jsonrpc": "2.0", "id": 0, "method": "elicitation/create", "params": {}}
     forgets = Forgetful(response(b"", status="404 Not Found"))
 
     def script(got: Got) -> Sequence[Step]:
         steps = forgets(got)
         if got.method == "tools/call" and steps != (forgets.refusal,):
-            return (STREAM, event(asking), 0.2, event(done(got)))
+            return (STREAM, event([asking] if batched else asking), 0.2, event(done(got)))
         return steps
 
     with between(site, script) as (proxy, server):

@@ -1,6 +1,7 @@
 """A server that dies is started again; what was under way ends as the guard decides."""
 
 import asyncio
+import base64
 import json
 import sys
 from collections.abc import Generator
@@ -80,6 +81,88 @@ def test_without_a_session_nothing_is_opened_again_but_what_listens(
     assert listening not in [json.loads(line).get("id") for line in proxy.raw]
 
 
+SUBSCRIBE, UNSUBSCRIBE = "resources/subscribe", "resources/unsubscribe"
+LEVEL = "logging/setLevel"
+
+
+def wish(proxy: Proxy) -> None:
+    """Ask for what lasts: two things are granted in the end, and what is refused is not."""
+    for method, params in (
+        (SUBSCRIBE, {"uri": "a:kept", "_meta": {"progressToken": 1}}),
+        (SUBSCRIBE, {"uri": "a:left"}),
+        (SUBSCRIBE, {"uri": "a:refused"}),
+        (LEVEL, {"level": "info"}),
+        (LEVEL, {"level": "debug"}),
+        (UNSUBSCRIBE, {"uri": "a:left"}),
+    ):
+        proxy.answer(proxy.ask(method, params))
+
+
+def test_what_a_client_was_granted_is_asked_for_again_before_anything_else(
+    proxy: Proxy, site: Site
+) -> None:
+    proxy.initialize()
+    wish(proxy)
+    before = len(site.heard)
+    die(proxy)
+    given = proxy.ask("ping")
+    assert proxy.answer(given)["result"] == {}
+    assert proxy.silent()
+    again = [json.loads(one) for one in site.heard[before + 2 : -2]]
+    assert [one["method"] for one in again] == [
+        "initialize",
+        "notifications/initialized",
+        SUBSCRIBE,
+        LEVEL,
+    ]
+    assert [one["params"] for one in again[2:]] == [{"uri": "a:kept"}, {"level": "debug"}]
+    proxy.initialize()
+    die(proxy)
+    before = len(site.heard)
+    proxy.forget()
+    assert methods(site)[before:] == ["initialize", "notifications/initialized", "ping"]
+
+
+def test_what_is_not_granted_again_is_the_operators_to_know_and_costs_nothing(
+    proxy: Proxy, site: Site
+) -> None:
+    proxy.initialize()
+    wish(proxy)
+    die(proxy)
+    (site.folder / "refuses.txt").touch()
+    assert not proxy.called("post", POST)["isError"]
+    for method in (SUBSCRIBE, LEVEL):
+        assert proxy.said(f"does not grant {method} again: 'not granted'")
+    assert proxy.silent()
+
+
+def test_a_server_that_ends_while_it_is_asked_again_is_started_once_more(tmp_path: Path) -> None:
+    server = (sys.executable, "-c", GRANTS, str(tmp_path / "was"))
+    with Site(tmp_path).proxy(server=server) as proxy:
+        proxy.initialize()
+        proxy.answer(proxy.ask(LEVEL, {"level": "info"}))
+        proxy.answer(proxy.ask("die"))
+        assert proxy.result(proxy.ask("ping")) == {}
+    lines = (tmp_path / "was").read_text().split()
+    assert lines.count(LEVEL) == 3
+
+
+GRANTS = """
+import json, os, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    with open(sys.argv[1], "a") as file:
+        print(asked["method"], file=file)
+    was = open(sys.argv[1]).read().split()
+    second = was.count("logging/setLevel") == 2 and was[-1] == "logging/setLevel"
+    if was[-1] == "die" or second:
+        sys.exit(3)
+    if "id" in asked:
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": {}}), flush=True)
+"""
+"""Ends when it is told to, and at the second wish."""
+
+
 def test_a_client_that_opens_a_new_session_itself_gets_one(proxy: Proxy, site: Site) -> None:
     proxy.initialize()
     die(proxy)
@@ -138,6 +221,46 @@ def test_what_a_dead_server_asked_is_not_answered_to_its_next_life(
         proxy.send({"jsonrpc": "2.0", "id": question["id"], "result": result})
     assert proxy.result(asked) == {"answered": {"action": "decline"}}
     assert not any('"accept"' in one for one in site.heard)
+
+
+def test_what_a_server_asks_in_a_batch_is_told_apart_by_its_life_too(
+    proxy: Proxy, site: Site
+) -> None:
+    asking = [{"jsonrpc": "2.0", "id": given, "method": "roots/list"} for given in (7, "x")]
+    proxy.tell("raw", raw(asking))
+    first = batch(proxy)
+    assert first == asking
+    die(proxy)
+    proxy.forget()
+    proxy.tell("raw", raw(asking))
+    second = batch(proxy)
+    assert len({one["id"] for one in (*first, *second)}) == 4
+    proxy.send([answer(one["id"], at) for at, one in enumerate((*first, *second))])
+    proxy.forget()
+    assert json.loads(site.heard[-2]) == [answer(7, 2), answer("x", 3)]
+    gone = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}
+    proxy.tell("raw", raw([gone]))
+    assert batch(proxy)[0]["params"]["requestId"] == second[0]["id"]
+
+
+def batch(proxy: Proxy) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = proxy.take(lambda m: "batch" in m)["batch"]
+    return found
+
+
+def answer(given: object, number: int) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": given, "result": {"number": number}}
+
+
+def test_what_is_no_message_stays_in_a_batch_of_the_client(tmp_path: Path) -> None:
+    with Site(tmp_path).proxy(server=("cat",)) as proxy:
+        proxy.write(b'[null, {"jsonrpc":"2.0","method":"x"}, 1]\n')
+        assert proxy.said("""'[null, {"jsonrpc":"2.0","method":"x"}, 1]""")
+
+
+def raw(message: object) -> dict[str, str]:
+    """Return parameters of `raw`: the server writes this line."""
+    return {"bytes": base64.b64encode(json.dumps(message).encode() + b"\n").decode()}
 
 
 def test_a_server_that_closes_its_output_is_ended_and_started_again(
@@ -231,7 +354,7 @@ async def test_nobody_is_given_a_life_that_is_over() -> None:
     async def nothing(*_: object) -> None:
         pass
 
-    lives = Lives(("cat",), Hooks(said=nothing, lost=nothing, reopen=reopen))
+    lives = Lives(("cat",), Hooks(said=nothing, serves=nothing, lost=nothing, reopen=reopen))
     await lives.take_over(start(("cat",)))
     await end(await lives.get())
     life = await lives.get()

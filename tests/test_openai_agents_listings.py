@@ -253,9 +253,22 @@ def test_a_key_in_a_header_is_refused(world: World) -> None:
         guarded(till(world), world=world, contracts=[contract])
 
 
+FIND = Contract(tool="find", effect="read")
+
+
+def test_a_read_back_that_no_contract_declares_a_read_is_refused(world: World) -> None:
+    """The server is not the application's own, and the guard itself calls its tool."""
+    contract = changed(PLAIN, read_back=LISTED)
+    with pytest.raises(UsageError, match="charge is read back by list_charges, which no contract"):
+        guarded(till(world), world=world, contracts=[contract])
+    with pytest.raises(UsageError, match="charge is read back by list_charges, which no contract"):
+        guarded(till(world), world=world, contracts=[contract, FIND])
+    guarded(till(world), world=world, contracts=[contract], read=world.read)
+
+
 def test_a_read_back_that_the_server_lacks_is_refused(world: World) -> None:
     contract = changed(PLAIN, read_back=LISTED.model_copy(update={"tool": "find"}))
-    guard = guarded(till(world), world=world, contracts=[contract])
+    guard = guarded(till(world), world=world, contracts=[contract, FIND])
     with pytest.raises(UsageError, match="read back by 'find', which its server lacks"):
         go(agent_of(guard, asks(C1)))
 
@@ -271,7 +284,7 @@ def test_what_a_filter_hides_is_not_missed(world: World) -> None:
     server: Any = till(world)
     server.tool_filter = {"blocked_tool_names": ["refund"]}
     refund = Contract(tool="refund", read_back=LISTED.model_copy(update={"tool": "find"}))
-    guard = guarded(server, world=world, contracts=[world.contract, refund])
+    guard = guarded(server, world=world, contracts=[world.contract, refund, FIND])
     assert "ch_1" in text_of(go(agent_of(guard, asks(C1))), C1)
 
 

@@ -58,11 +58,11 @@ def server_in(folder: Path, kind: Kind, *fates: str, **options: Any) -> Generato
             process.wait()
 
 
-def guard_in(folder: Path, server: MCPServer, contract: Contract, **options: Any) -> AgentGuard:
+def guard_in(folder: Path, server: MCPServer, *contracts: Contract, **options: Any) -> AgentGuard:
     ledger = SQLiteLedger(folder / "guard.db")
     return AgentGuard(
         ledger,
-        [contract],
+        contracts,
         mcp_servers=[server],
         scope="acme",
         turn="m1",
@@ -137,10 +137,11 @@ def test_a_key_goes_in_an_argument_or_in_the_metadata(
 
 def test_a_read_back_goes_to_the_same_server_and_a_replay_keeps_the_form(tmp_path: Path) -> None:
     contract = changed(PLAIN, read_back=LISTED, in_flight_bound=0.05)
+    both = (contract, Contract(tool="list_charges", effect="read"))
     with server_in(tmp_path, "stdio", "failed") as server:
-        first = ran(guard_in(tmp_path, server, contract), [C1])
+        first = ran(guard_in(tmp_path, server, *both), [C1])
     with server_in(tmp_path, "stdio", use_structured_content=True) as server:
-        second = ran(guard_in(tmp_path, server, contract), [C2])
+        second = ran(guard_in(tmp_path, server, *both), [C2])
     assert read_of(first, C1) == read_of(second, C2) == {"id": "ch_1"}
     assert note_of(second, C2)["replayed"] is True
     assert len(lines(tmp_path, "requests")) == 1

@@ -1,5 +1,6 @@
 """The `retry-guard` command."""
 
+import sys
 from collections.abc import Sequence
 
 __all__ = ["main"]
@@ -12,7 +13,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     used. Both are said in one line. 130: interrupted. 141: nobody reads. What else a command
     returns is in its own help.
     """
-    # pytest imports this package for its plugin in every run, mostly for nothing.
-    from retry_guard_console._main import main as run
+    words = sys.argv[1:] if argv is None else argv
+    try:
+        if words[:1] == ["mcp"]:
+            _end_at_once()
+        # pytest imports this package for its plugin in every run, mostly for nothing.
+        from retry_guard_console._main import main as run
+    except KeyboardInterrupt:
+        return 130
+    return run(words)
 
-    return run(argv)
+
+def _end_at_once() -> None:
+    """Let Ctrl-C end the process without a word, until there is a server to end in order."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -27,19 +27,22 @@ def _server(name: str, seen: Mapping[str, Any]) -> Iterator[Finding]:
     groups: dict[str, list[str]] = {}
     for tool, known in tools.items():
         groups.setdefault(_group(known), []).append(tool)
-    for group in (_GUARDED, _READS, _UNTRUSTED, _BARE):
+    for group in (_GUARDED, _READS, _UNTRUSTED, _BARE, _UNLISTED):
         if group in groups:
             text = f"{group}: {', '.join(sorted(groups[group]))}"
             when = f" (seen {moment(seen['at'])} UTC)"
-            yield Finding(name, well=group not in (_UNTRUSTED, _BARE), text=text + when)
+            yield Finding(name, well=group in (_GUARDED, _READS), text=text + when)
 
 
 _GUARDED, _READS = "guarded", "read, so they pass"
 _UNTRUSTED = "guarded, and only a person settles them, since nobody trusts what the server states"
 _BARE = "without a contract, so unguarded"
+_UNLISTED = "with a contract, and the server lists no such tool"
 
 
 def _group(known: Mapping[str, Any]) -> str:
+    if known.get("listed") is False:
+        return _UNLISTED
     if known.get("guarded"):
         return _UNTRUSTED if known.get("who") == "server" else _GUARDED
     return _READS if known.get("reads") or known.get("who") in ("file", "trusted") else _BARE

@@ -28,8 +28,9 @@ Calls of tools whose contract says that they write are guarded; all else passes 
 Standard output has the protocol alone.
 
 exit codes:
-  0  the client went away
+  0  the client went away, or a signal came: SIGTERM, SIGINT or SIGHUP
   2  bad input, or a server that cannot be started
+A signal before there is a server ends the process as such a signal does.
 """
 
 

@@ -2,7 +2,7 @@
 
 import sqlite3
 
-_LIMIT = 10_000
+_LIMIT = 1_000
 _SEARCH = "SELECT seq FROM records WHERE id = ?2 AND scope = ?1"
 
 

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from retry_guard_mcp_proxy._messages import Message, Name, encoded, name_of, params_of
+from retry_guard_mcp_proxy._messages import Message, Name, is_request, name_of, params_of
 
 CANCELLED = "notifications/cancelled"
 
@@ -23,38 +23,45 @@ class Asked:
         """Nothing was asked."""
         self._open: dict[Name, _Question] = {}
 
-    def asks(self, line: bytes, message: Message, life: int) -> bytes:
-        """Note a request of the server; return the line for the client."""
-        given = message.get("id")
+    def shown(self, message: Message, life: int) -> Message:
+        """Return a message of the server as the client shall know it; the same one, where it can.
+
+        What it asks is noted, and what it takes back is forgotten.
+        """
+        if is_request(message):
+            return self._asks(message, life)
+        return self._withdraws(message, life) if message.get("method") == CANCELLED else message
+
+    def _asks(self, message: Message, life: int) -> Message:
+        given = message["id"]
         if name_of(given) is None:
-            return line
+            return message
         shown = given if life == 0 else _shown(given, life)
         name = name_of(shown)
         if name is not None:
             self._open[name] = _Question(life, given)
-        return line if life == 0 else encoded({**message, "id": shown})
+        return message if life == 0 else {**message, "id": shown}
 
-    def withdraws(self, line: bytes, message: Message, life: int) -> bytes:
-        """Return the line that tells the client that a request of the server is cancelled."""
+    def _withdraws(self, message: Message, life: int) -> Message:
         params = params_of(message)
         shown = params.get("requestId")
         if life:
             shown = _shown(shown, life)
-            line = encoded({**message, "params": {**params, "requestId": shown}})
+            message = {**message, "params": {**params, "requestId": shown}}
         name = name_of(shown)
         if name is not None:
             self._open.pop(name, None)
-        return line
+        return message
 
-    def answers(self, line: bytes, message: Message, life: int) -> bytes | None:
+    def answers(self, message: Message, life: int) -> Message | None:
         """Return the client's answer as the server knows it; None: it is for nobody any more."""
         name = name_of(message.get("id"))
         question = None if name is None else self._open.pop(name, None)
         if question is None:
-            return line
+            return message
         if question.life != life:
             return None
-        return line if life == 0 else encoded({**message, "id": question.given})
+        return message if life == 0 else {**message, "id": question.given}
 
 
 def _shown(given: object, life: int) -> str:

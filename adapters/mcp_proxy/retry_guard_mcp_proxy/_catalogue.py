@@ -5,9 +5,9 @@ import contextlib
 from typing import Any
 
 from retry_guard import AsyncGuard, Contract
-from retry_guard_mcp_proxy._listing import list_tools
+from retry_guard_mcp_proxy._listing import ListingError, list_tools
 from retry_guard_mcp_proxy._messages import Message
-from retry_guard_mcp_proxy._naming import Naming
+from retry_guard_mcp_proxy._naming import Naming, Seen, shown
 from retry_guard_mcp_proxy._notes import note
 from retry_guard_mcp_proxy._parts import Parts
 from retry_guard_mcp_proxy._session import Session
@@ -25,7 +25,7 @@ class Catalogue:
         """Raises `UsageError` for what is trusted and does not fit together."""
         self._guards, self._upstream, self._session = guards, upstream, session
         contracts = guards[0].contracts
-        trust = Trust(contracts, parts.pins) if parts.heeds else None
+        self._trust = trust = Trust(contracts, parts.pins) if parts.heeds else None
         show, adopt = parts.show_key, self._adopt
         self.tools = Tools(contracts, show_key=show, trust=trust, adopt=adopt)
         for contract in () if trust is None else trust.before():
@@ -52,9 +52,10 @@ class Catalogue:
         return changed
 
     def _tell(self) -> None:
-        words, known = dict(self.tools.words), dict(self.tools.known)
-        self._naming.name(words, known)
-        writing = asyncio.create_task(asyncio.to_thread(self._naming.keep, words, known))
+        tools = self.tools
+        seen = Seen(dict(tools.words), dict(tools.known), dict(tools.unlisted))
+        self._naming.name(seen)
+        writing = asyncio.create_task(asyncio.to_thread(self._naming.keep, seen))
         self._writing.add(writing)
         writing.add_done_callback(self._writing.discard)
 
@@ -70,9 +71,11 @@ class Catalogue:
                 return  # another call has asked meanwhile
             try:
                 listed = await list_tools(self._upstream, self._session)
-            except Exception as error:  # noqa: BLE001 - of whatever transport
-                why = str(error) or type(error).__name__
-                note(f"{ascii(name)[1:-1]}: not trusted while its server lists no tools: {why}")
+            except ListingError as error:
+                self.tools.failed = error.why
+                trusted = self._trust is not None and self._trust.waits_for(name)
+                what = "not trusted" if trusted else "not called"
+                note(f"{shown(name)}: {what} while its server lists no tools: {error}")
                 return
             self.tools.learn(listed)
             self._tell()
@@ -81,7 +84,7 @@ class Catalogue:
         """Ask the server for its list, where it is not known what results this tool declares."""
         async with self._listing:
             if name not in self.tools.known:
-                with contextlib.suppress(Exception):  # of whatever transport: it stays unknown
+                with contextlib.suppress(ListingError):  # it stays unknown
                     self.tools.learn(await list_tools(self._upstream, self._session))
                     self._tell()
 

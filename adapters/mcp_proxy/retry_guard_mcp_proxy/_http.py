@@ -92,11 +92,8 @@ class HttpUpstream:
         line, message = found
         if not is_object(message) or (is_response(message) and self.is_own(message.get("id"))):
             return
-        if is_request(message):
-            line = self._asked.asks(line, message, number)
-        elif message.get("method") == CANCELLED:
-            line = self._asked.withdraws(line, message, number)
-        await self._ears.said(line, message)
+        shown = self._asked.shown(message, number)
+        await self._ears.said(line if shown is message else encoded(shown), shown)
 
     async def pass_on(self, line: bytes, message: Message | list[Message]) -> None:
         """Pass on what the client said; what cannot be is answered with an error."""
@@ -106,9 +103,10 @@ class HttpUpstream:
             self._ears.asked(line, message)
             self._passing.begin(self._passed(line, message), message)
         elif is_response(message):
-            answer = self._asked.answers(line, message, self._link.number)
+            answer = self._asked.answers(message, self._link.number)
             if answer is not None:
-                self._passing.begin(self._sender.tell(answer, message), message)
+                said = line if answer is message else encoded(answer)
+                self._passing.begin(self._sender.tell(said, message), message)
         elif message.get("method") != CANCELLED or not self._passing.stop(message):
             self._passing.begin(self._sender.tell(line, message), message)
 

@@ -1,7 +1,7 @@
 """What a server says in the body of a response: a message, or a stream of events that hold them."""
 
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -9,17 +9,18 @@ import httpx2
 
 from retry_guard_mcp_proxy._hearing import Heard, heard
 from retry_guard_mcp_proxy._messages import (
+    UnreadableError,
     encoded,
     is_object,
     is_response,
     name_of,
-    object_in,
+    read,
 )
 from retry_guard_mcp_proxy._notes import note
 
 EVENTS = "text/event-stream"
 _SHOWN = 200
-"""Characters of noise that are shown."""
+"""Characters of noise, and of a refusal, that are shown."""
 
 
 @dataclass(slots=True)
@@ -51,8 +52,12 @@ async def messages(response: httpx2.Response, tail: Tail) -> AsyncGenerator[Hear
 
 
 def _is_stream(response: httpx2.Response) -> bool:
+    return _kind(response) == EVENTS
+
+
+def _kind(response: httpx2.Response) -> str:
     kind: str = response.headers.get("content-type", "")
-    return kind.partition(";")[0].strip().lower() == EVENTS
+    return kind.partition(";")[0].strip().lower()
 
 
 def _noted(body: bytes) -> list[Heard]:
@@ -97,13 +102,25 @@ def answers(found: Heard, given: object) -> bool:
 
 def refused(response: httpx2.Response) -> httpx2.HTTPStatusError:
     """Return the error of a response that is no success and was read. It shows no URL."""
-    words = (
-        f"the server answered with HTTP {response.status_code} {response.reason_phrase}".rstrip()
-    )
+    text = f"the server answered with HTTP {response.status_code} {response.reason_phrase}".rstrip()
     if response.is_redirect:
-        words += ", a redirect, which is not followed: give the URL that it leads to"
-    found = _read(response.content)
-    first = found[0].message if found else None
-    own = object_in(first, "error").get("message") if is_object(first) else None
-    text = f"{words}: {own}" if isinstance(own, str) and own else words
+        text += ", a redirect, which is not followed: give the URL that it leads to"
+    own = words(response)
+    text = f"{text}: {own}" if own else text
     return httpx2.HTTPStatusError(text, request=response.request, response=response)
+
+
+def words(response: httpx2.Response) -> str:
+    """Return what the server says in a response that is no success and was read; else nothing.
+
+    It is one line, of an error of any of the usual forms, or of plain text.
+    """
+    said: Any = None
+    with suppress(UnreadableError):
+        said = read(response.content)
+    if is_object(said):
+        found: Any = said.get("error") or said.get("message") or said.get("detail")
+        text: Any = found.get("message") if is_object(found) else found
+    else:
+        text = response.text if _kind(response) == "text/plain" else None
+    return " ".join(text.split())[:_SHOWN] if isinstance(text, str) else ""

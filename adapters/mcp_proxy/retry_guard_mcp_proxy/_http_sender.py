@@ -7,7 +7,8 @@ import httpx2
 
 from retry_guard_mcp_proxy._errors import DownError, ServerError
 from retry_guard_mcp_proxy._http_headers import Headers
-from retry_guard_mcp_proxy._http_session import Link, LostError
+from retry_guard_mcp_proxy._http_lost import LostError
+from retry_guard_mcp_proxy._http_session import Link
 from retry_guard_mcp_proxy._http_wire import Asking, Reply, Wire
 from retry_guard_mcp_proxy._messages import (
     Message,
@@ -87,7 +88,8 @@ class Sender:
             reply = await self._wire.ask(asking)
         except httpx2.HTTPStatusError as error:
             if in_session and self._link.lost(number, error):
-                raise LostError("the server does not know the session any more") from None
+                why = f"the server does not know the session any more: {error}"
+                raise LostError(why) from None
             raise
         self._note(message["method"], reply)
         return reply

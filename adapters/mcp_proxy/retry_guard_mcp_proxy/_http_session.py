@@ -1,7 +1,6 @@
 """The session at a server that is reached over HTTP: opened again where the server lost it."""
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from http import HTTPStatus
@@ -12,24 +11,24 @@ from retry_guard_mcp_proxy._errors import DownError, RefusedError, ServerError
 from retry_guard_mcp_proxy._hearing import Heard
 from retry_guard_mcp_proxy._http_events import Tail, messages
 from retry_guard_mcp_proxy._http_headers import SESSION, VERSION
+from retry_guard_mcp_proxy._http_lost import is_lost
 from retry_guard_mcp_proxy._http_wire import Asking, Hear, Reply, Wire
-from retry_guard_mcp_proxy._messages import encoded, is_object, object_in, request
+from retry_guard_mcp_proxy._messages import (
+    CLOSED,
+    Message,
+    encoded,
+    failure,
+    is_object,
+    object_in,
+    request,
+)
 from retry_guard_mcp_proxy._session import Session
+from retry_guard_mcp_proxy._wishes import ask_again
 
 OPENING = 30.0
 """Seconds that a server has to open a session again."""
 _PAUSE, _LONGEST = 1.0, 30.0
 """Seconds before a stream that ended is opened again; each time in vain doubles them."""
-_UNKNOWN = re.compile(
-    r"\bmcp[-_ ]session\b|\b(?:no valid|invalid|missing|unknown) session\b"
-    r"|^\W*(?:bad request: )?session (?:was )?(?:not found|expired|terminated)",
-    re.IGNORECASE,
-)
-"""What a status 400 says of the session of MCP itself; a tool may have sessions of its own."""
-
-
-class LostError(DownError):
-    """The server does not know the session any more, so it refused the request."""
 
 
 class Link:
@@ -39,7 +38,7 @@ class Link:
         self, wire: Wire, session: Session, said: Callable[[int, Heard], Awaitable[None]]
     ) -> None:
         """There is none yet. `said`: hears what the server says by itself."""
-        self.number = 0
+        self.number = self._count = 0
         self._wire, self._session, self._said = wire, session, said
         self._id: str | None = None
         self._version: str | None = None
@@ -74,9 +73,7 @@ class Link:
 
     def lost(self, number: int, error: httpx2.HTTPStatusError) -> bool:
         """Whether the error says that there is no such session."""
-        status, about = error.response.status_code, _UNKNOWN.search(error.response.text)
-        gone = status == HTTPStatus.NOT_FOUND or (status == HTTPStatus.BAD_REQUEST and about)
-        if self._id is None or not gone:
+        if self._id is None or not is_lost(error):
             return False
         self._lost = self._lost or number == self.number
         return True
@@ -95,10 +92,7 @@ class Link:
 
     async def _open(self, opening: Mapping[str, object]) -> None:
         self.number += 1
-        given = f"retry-guard-session-{self.number}"
-        line = encoded(request(given, "initialize", opening))
-        asking = Asking(line=line, given=given, headers={}, hear=self.hear(), resumes=False)
-        reply = await self._wire.ask(asking)
+        reply = await self._wire.ask(self._asking("initialize", opening, {}))
         message = reply.heard.message
         if not is_object(message) or "result" not in message:
             raise RefusedError("the server answered with an error")
@@ -106,6 +100,23 @@ class Link:
         if self._session.opened is not None:
             await self._wire.tell(self._session.opened, self.headers, self.hear())
             self.listen()
+            await ask_again(self._session.wishes.granted, self._again)
+
+    def _asking(
+        self, method: str, params: Mapping[str, object], headers: Mapping[str, str]
+    ) -> Asking:
+        self._count += 1
+        given = f"retry-guard-session-{self._count}"
+        line = encoded(request(given, method, params))
+        return Asking(line=line, given=given, headers=headers, hear=self.hear(), resumes=False)
+
+    async def _again(self, method: str, params: Message) -> Message:
+        asking = self._asking(method, params, self.headers)
+        try:
+            answer = (await self._wire.ask(asking)).heard.message
+        except (httpx2.HTTPError, ServerError) as error:
+            return failure(asking.given, CLOSED, str(error) or type(error).__name__)
+        return answer if is_object(answer) else {}
 
     def listen(self) -> None:
         """Begin to hear what the server says by itself."""

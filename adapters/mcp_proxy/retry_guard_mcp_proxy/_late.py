@@ -34,6 +34,7 @@ class LateLedger:
     def __init__(self, ledger: "Ledger") -> None:
         """Stand in front of a ledger."""
         self._ledger = ledger
+        self.now, self.save = ledger.now, ledger.save  # several times a call: not looked up anew
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._ledger, name)

@@ -10,6 +10,7 @@ from retry_guard_mcp_proxy._child import Patience, end
 from retry_guard_mcp_proxy._errors import ClosedError
 from retry_guard_mcp_proxy._hearing import Heard, heard
 from retry_guard_mcp_proxy._notes import note
+from retry_guard_mcp_proxy._pulse import Pulse
 from retry_guard_mcp_proxy._streams import Outlet, lines, outlet, pieces
 
 _DRAIN = 1.0
@@ -25,6 +26,7 @@ class Life:
         """Use `begin`."""
         self.number, self._process, self._inlet = number, process, inlet
         self.over = self.buried = False
+        self._pulse = Pulse(process)
         self._noise = 0
         self._reading: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
@@ -35,15 +37,20 @@ class Life:
         process: subprocess.Popen[bytes],
         number: int,
         said: Callable[["Life", Heard], Awaitable[None]],
+        serves: Callable[["Life"], Awaitable[object]],
         ended: Callable[["Life"], Awaitable[None]],
     ) -> "Life":
-        """Take over the pipes of a process; `ended` is called once no more can be heard of it."""
+        """Take over the pipes of a process; `ended` is called once no more can be heard of it.
+
+        `serves`: asks a question; see `Pulse.over`.
+        """
         into, out = (_own(pipe) for pipe in (process.stdin, process.stdout))
         life = cls(process, number, await outlet(into))
 
         async def watch(reading: asyncio.Task[None]) -> None:
-            await asyncio.wait({reading})
+            await life._pulse.over(reading, lambda: serves(life))
             life.over = True
+            life._pulse.sure.set()
             await ended(life)
 
         life._reading = asyncio.create_task(life._hear(lines(pieces(out)), said))
@@ -56,10 +63,12 @@ class Life:
         async for line in said:
             found = heard(line)
             if found is not None:
+                self._pulse.said = self._pulse.busy = True
                 try:
                     await hand_on(self, found)
                 except Exception:  # noqa: BLE001 - the pipe outlives whatever a message does to us
                     note(f"a message was not passed on:\n{traceback.format_exc()}")
+                self._pulse.busy = False
             elif not line.isspace():
                 self._noted(line)
 
@@ -70,6 +79,10 @@ class Life:
             note(f"the server wrote what is no message: {text!r}")
         elif self._noise == _NOISE + 1:
             note("the server goes on to write what is no message: the rest is not shown")
+
+    async def is_sure(self) -> None:
+        """Return when it is known whether anybody serves; if not, the life is over then."""
+        await self._pulse.sure.wait()
 
     async def say(self, line: bytes) -> None:
         """Write a line. Raises `ClosedError` where nobody reads; the life is over then."""
@@ -86,6 +99,7 @@ class Life:
         if self._reading is not None:
             await asyncio.wait({self._reading}, timeout=_DRAIN)
             self._reading.cancel()
+        self._inlet.abort()
         return how
 
 

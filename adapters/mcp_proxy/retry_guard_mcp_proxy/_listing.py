@@ -13,23 +13,44 @@ LISTING = 30.0
 _PAGES = 100
 
 
-async def list_tools(upstream: Upstream, session: Session) -> list[Any]:
-    """Return what the server says of its tools.
+class ListingError(ServerError):
+    """The list could not be had. `why`: in the guard's own words, for a model; the message has all.
 
-    Raises `ServerError` where it does not say it, `TimeoutError`, and what an HTTP client raises.
+    What a server says of it is for the operator alone: it could speak for the guard.
     """
+
+    def __init__(self, why: str, words: str = "") -> None:
+        """`words`: what the server, or the way to it, says of that."""
+        super().__init__(f"{why}: {words}" if words else why)
+        self.why = why
+
+
+async def list_tools(upstream: Upstream, session: Session) -> list[Any]:
+    """Return what the server says of its tools. Raises `ListingError`."""
+    try:
+        async with asyncio.timeout(LISTING):
+            return await _pages(upstream, session)
+    except ListingError:
+        raise
+    except TimeoutError as error:
+        raise ListingError("it did not answer in time") from error
+    except Exception as error:  # of whatever transport
+        words = str(error) or type(error).__name__
+        raise ListingError("it could not be asked for it", words) from error
+
+
+async def _pages(upstream: Upstream, session: Session) -> list[Any]:
     found: list[Any] = []
     params: Message = {"_meta": session.stated} if session.stated else {}
-    async with asyncio.timeout(LISTING):
-        for _ in range(_PAGES):
-            response = await upstream.request(upstream.new_id(), "tools/list", params)
-            result = object_in(response, "result")
-            tools, cursor = result.get("tools"), result.get("nextCursor")
-            if not is_list(tools):
-                why = object_in(response, "error").get("message", "there is no list in its answer")
-                raise ServerError(str(why))
-            found += tools
-            if not isinstance(cursor, str) or not cursor:
-                return found
-            params = {**params, "cursor": cursor}
-    raise ServerError(f"its list does not end within {_PAGES} pages")
+    for _ in range(_PAGES):
+        response = await upstream.request(upstream.new_id(), "tools/list", params)
+        result = object_in(response, "result")
+        tools, cursor = result.get("tools"), result.get("nextCursor")
+        if not is_list(tools):
+            words = object_in(response, "error").get("message", "there is no list in its answer")
+            raise ListingError("it answered without one", str(words))
+        found += tools
+        if not isinstance(cursor, str) or not cursor:
+            return found
+        params = {**params, "cursor": cursor}
+    raise ListingError(f"it does not end within {_PAGES} pages")

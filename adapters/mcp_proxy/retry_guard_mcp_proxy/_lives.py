@@ -16,12 +16,15 @@ from retry_guard_mcp_proxy._restarts import Restarts
 class Hooks:
     """What happens in a life.
 
-    `said`: it says something. `lost`: it is over, and how; the last argument: whether it was the
-    current one, and so not one that never came up. `reopen`: it is to be told what the client had
-    told the last one; raises `ServerError` and `TimeoutError`.
+    `said`: it says something. `serves`: its process is gone, and it is to be asked something, in
+    case another one holds its pipes; returns when there is an answer, else raises. `lost`: it is
+    over, and how; the last argument: whether it was the current one, and so not one that never
+    came up. `reopen`: it is to be told what the client had told the last one; raises `ServerError`
+    and `TimeoutError`.
     """
 
     said: Callable[[Life, Heard], Awaitable[None]]
+    serves: Callable[[Life], Awaitable[object]]
     lost: Callable[[Life, str, bool], Awaitable[None]]
     reopen: Callable[[Life], Awaitable[None]]
 
@@ -43,7 +46,8 @@ class Lives:
 
     async def _born(self, process: subprocess.Popen[bytes]) -> Life:
         number, self._count = self._count, self._count + 1
-        life = await Life.begin(process, number, self._hooks.said, self.bury)
+        hooks = self._hooks
+        life = await Life.begin(process, number, hooks.said, hooks.serves, self.bury)
         self._running.add(life)
         return life
 
@@ -65,13 +69,18 @@ class Lives:
 
         It is not over when this returns, so whatever is noted at once is told when it ends.
         """
-        while self.current is None or self.current.over:
+        while True:
+            life = self.current
+            if life is not None and not life.over:
+                await life.is_sure()
+                if life is self.current and not life.over:
+                    return life
+                continue
             if self._closing:
                 raise DownError("the proxy is closing")
             if self._starting is None:
                 self._starting = asyncio.create_task(self._next())
             await asyncio.shield(self._starting)
-        return self.current
 
     async def _next(self) -> None:
         try:

@@ -1,14 +1,35 @@
 """What the operator is told of the server's tools: each once on standard error, all in a file."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from retry_guard_contracts import Contract
 from retry_guard_mcp_proxy._kept import Kept, KeptError
 from retry_guard_mcp_proxy._messages import Message, is_object, meta_of
 from retry_guard_mcp_proxy._notes import note
-from retry_guard_mcp_proxy._stated import STATED, is_said_to_read
+from retry_guard_mcp_proxy._stated import STATED, is_said_to_read, is_said_to_write
 from retry_guard_mcp_proxy._trust import UNTRUSTED, Word
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What is known of the tools, by name: whose word counts, and what the server says of them.
+
+    `unlisted`: contracts for tools that it does not list.
+    """
+
+    words: Mapping[str, Word]
+    known: Mapping[str, Message]
+    unlisted: Mapping[str, Contract]
+
+    def doubted(self) -> Iterator[str]:
+        """Yield the tools that only read, says the operator, and that write, says the server."""
+        for name, word in self.words.items():
+            reads = word.contract is not None and word.contract.effect == "read"
+            if word.who == "file" and reads and is_said_to_write(self.known[name]):
+                yield name
 
 
 class Naming:
@@ -20,8 +41,9 @@ class Naming:
         self._named: set[tuple[str, str]] = set()
         self._last: dict[str, Any] | None = None
 
-    def name(self, words: Mapping[str, Word], known: Mapping[str, Message]) -> None:
+    def name(self, seen: Seen) -> None:
         """Say on standard error what was not said yet."""
+        words, known = seen.words, seen.known
         bare = [name for name, word in words.items() if word.who == "nobody" and not word.note]
         said = [name for name in bare if name in known and is_said_to_read(known[name])]
         self._say("no contract, so calls pass unguarded", sorted({*bare} - {*said}))
@@ -29,6 +51,9 @@ class Naming:
         stated = [name for name, word in words.items() if word.note == UNTRUSTED]
         what = "guarded as writes that a person settles, since only the server states a contract"
         self._say(f"{what} (see retry-guard contracts trust)", stated)
+        what = "its contract says that it only reads, and its server that it writes; calls pass"
+        self._say(what, seen.doubted())
+        self._say("a contract, but the server lists no such tool", sorted(seen.unlisted))
         for name, word in words.items():
             if word.note not in ("", UNTRUSTED):
                 self._say(word.note, [name])
@@ -37,11 +62,13 @@ class Naming:
         new = [name for name in names if (what, name) not in self._named]
         self._named |= {(what, name) for name in new}
         if new:
-            note(f"{what}: {', '.join(map(_shown, new))}")
+            note(f"{what}: {', '.join(map(shown, new))}")
 
-    def keep(self, words: Mapping[str, Word], known: Mapping[str, Message]) -> None:
+    def keep(self, seen: Seen) -> None:
         """Keep what is known of the tools, if it has changed. Blocks while it writes."""
-        tools = {name: _facts(known[name], word) for name, word in words.items() if name in known}
+        known = seen.known
+        tools = {name: _facts(known[name], w) for name, w in seen.words.items() if name in known}
+        tools |= {name: _bare(contract) for name, contract in seen.unlisted.items()}
         if self._kept is None or tools == self._last:
             return
         self._last = tools
@@ -62,5 +89,11 @@ def _facts(tool: Message, word: Word) -> Message:
     }
 
 
-def _shown(name: str) -> str:
+def _bare(contract: Contract) -> Message:
+    reads = contract.effect == "read"
+    return {"who": "file", "guarded": not reads, "reads": reads, "listed": False}
+
+
+def shown(name: str) -> str:
+    """Return a name as it can be printed."""
     return name if name.isprintable() else ascii(name)

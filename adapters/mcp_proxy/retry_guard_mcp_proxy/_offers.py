@@ -42,7 +42,8 @@ def _offer(
     name, fields = tool["name"], object_in(meta_of(tool), STATED)
     try:
         contract = stated(tool)
-        found = () if contract is None else _problems(contract, tools, (), by_process=by_process)
+        reads = [name for name, one in tools.items() if is_said_to_read(one)]
+        found = () if contract is None else _problems(contract, tools, reads, by_process=by_process)
         wrong = tuple(found)
     except StatedError as error:
         wrong = (str(error),)
@@ -65,7 +66,10 @@ def _misfits(
 def _problems(
     contract: Contract, tools: Mapping[str, Message], reads: Collection[str], *, by_process: bool
 ) -> Iterator[str]:
-    """Yield what in a contract does not fit what its server lists, in a few words each."""
+    """Yield what in a contract does not fit what its server lists, in a few words each.
+
+    `reads`: the tools that are declared to read only, by whoever states the contract.
+    """
     tool = tools.get(contract.tool)
     if tool is None:
         yield "the server lists no such tool"
@@ -78,8 +82,8 @@ def _problems(
     reader = None if contract.read_back is None else contract.read_back.tool
     if reader is not None and reader not in tools:
         yield f"it reads back with {reader}, which the server does not list"
-    elif reader is not None and not (reader in reads or is_said_to_read(tools[reader])):
-        yield f"it reads back with {reader}, which the server does not declare to read only"
+    elif reader is not None and reader not in reads:
+        yield f"it reads back with {reader}, which is not declared to read only"
     preview = None if contract.confirm is None else contract.confirm.preview
     if preview is not None and preview not in tools:
         yield f"it previews with {preview}, which the server does not list"

@@ -1,14 +1,15 @@
 """What takes time to set up: the guard with its contracts and its ledger."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
-from retry_guard import Contract, UsageError, load_contracts
+from retry_guard import Contract, UsageError, check_declared, load_contracts
 from retry_guard_ledgers import beside, open_ledger
 from retry_guard_mcp_proxy._client import Client
 from retry_guard_mcp_proxy._desk import GuardDesk
 from retry_guard_mcp_proxy._guarding import Desk
 from retry_guard_mcp_proxy._kept import Kept, KeptError
+from retry_guard_mcp_proxy._naming import shown
 from retry_guard_mcp_proxy._notes import note
 from retry_guard_mcp_proxy._observing import ObservingDesk
 from retry_guard_mcp_proxy._parts import Parts
@@ -23,12 +24,14 @@ def prepare(settings: Settings) -> Callable[[Client, Upstream, Session], Desk]:
     """Read the contracts and open the ledger; return what makes the desk. Raises `GuardError`."""
     contracts = [] if settings.contracts is None else load_contracts(settings.contracts)
     mine = [one for one in contracts if _is_here(one, settings.server)]
-    for contract in mine if settings.url is None else ():
-        if contract.key is not None and contract.key.param.startswith("header:"):
-            msg = f"{contract.tool}: a server that is a process gets no headers: name an argument"
-            raise UsageError(f"{msg}, or meta:NAME, for the key")
+    for contract in mine:
+        _check_headers(contract, over_http=settings.url is not None)
+    check_declared(mine)
     ledger, is_on = open_ledger(settings.ledger), settings.mode != "off"
     kept = kept_of(settings)
+    pins = {} if kept is None else _pins(kept)
+    if is_on:
+        _name_counted([*mine, *(pin.contract for pin in pins.values())])
     parts = Parts(
         ledger=ledger,
         contracts=mine if is_on else (),
@@ -37,7 +40,7 @@ def prepare(settings: Settings) -> Callable[[Client, Upstream, Session], Desk]:
         answer_within=settings.answer_within,
         asks=settings.asks,
         heeds=is_on,
-        pins={} if kept is None else _pins(kept),
+        pins=pins,
         kept=kept if is_on else None,
     )
     return partial(ObservingDesk if settings.mode == "observe" else GuardDesk, parts)
@@ -57,6 +60,25 @@ def _pins(kept: Kept) -> dict[str, Pin]:
     except KeptError as error:
         note(f"nothing that the server states is trusted: {error}")
         return {}
+
+
+def _check_headers(contract: Contract, *, over_http: bool) -> None:
+    """Raise `UsageError` for a key that needs headers which there are not."""
+    key = contract.key
+    if key is not None and key.param.startswith("header:") and not over_http:
+        msg = f"{contract.tool}: a server that is a process gets no headers: name an argument"
+        raise UsageError(f"{msg}, or meta:NAME, for the key")
+    if key is not None and key.ack is not None and key.ack.startswith("header:"):
+        msg = f"{contract.tool}: no header of a response is read here, so no re-issue would count"
+        raise UsageError(f"{msg}: name a path in the result for key.ack, or leave it out")
+
+
+def _name_counted(contracts: Iterable[Contract]) -> None:
+    """Name the contracts of which a field counts for nothing here."""
+    counted = sorted({one.tool for one in contracts if one.twins == "count"})
+    if counted:
+        why = "twins: count counts nothing here, so equal calls in one turn are one action"
+        note(f"{why}: {', '.join(map(shown, counted))}")
 
 
 def _scope_of(settings: Settings) -> str:

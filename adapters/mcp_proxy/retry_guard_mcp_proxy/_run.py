@@ -2,12 +2,13 @@
 
 import asyncio
 import logging
-import signal
 import subprocess
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
+from retry_guard_mcp_proxy._aside import aside
 from retry_guard_mcp_proxy._child import Patience
 from retry_guard_mcp_proxy._client import Client
 from retry_guard_mcp_proxy._errors import ServerError
@@ -16,27 +17,31 @@ from retry_guard_mcp_proxy._notes import Log
 from retry_guard_mcp_proxy._relay import Relay
 from retry_guard_mcp_proxy._session import Session
 from retry_guard_mcp_proxy._settings import Settings
+from retry_guard_mcp_proxy._signals import ENDING, Signals
 from retry_guard_mcp_proxy._stdio import StdioUpstream
 from retry_guard_mcp_proxy._streams import lines, outlet, pieces
 from retry_guard_mcp_proxy._upstream import Ears, Upstream
 
-_SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP")
-
 
 def run(
-    settings: Settings, process: subprocess.Popen[bytes] | None, incoming: int, outgoing: int
+    settings: Settings,
+    process: subprocess.Popen[bytes] | None,
+    incoming: int,
+    outgoing: int,
+    signals: Signals,
 ) -> None:
     """Relay until the client goes away, or a signal comes. Raises `GuardError`.
 
-    `process`: the server; None: it is reached at the URL of the settings.
+    `process`: the server; None: it is reached at the URL of the settings. `signals`: what may have
+    come already.
     """
     logging.getLogger().addHandler(Log())
-    asyncio.run(_Proxy(settings).run(process, incoming, outgoing))
+    asyncio.run(_Proxy(settings, signals).run(process, incoming, outgoing))
 
 
 class _Proxy:
-    def __init__(self, settings: Settings) -> None:
-        self._settings, self._patience = settings, Patience()
+    def __init__(self, settings: Settings, signals: Signals) -> None:
+        self._settings, self._signals, self._patience = settings, signals, Patience()
         self._stop = asyncio.Event()
 
     async def run(
@@ -51,8 +56,7 @@ class _Proxy:
         relaying = asyncio.create_task(relay.run(lines(pieces(incoming)), upstream))
         try:
             await self._until_over(setting_up, relaying, client)
-            desk = await setting_up
-            await self._first(asyncio.create_task(desk.settled()), timeout=self._patience.ends)
+            await self._settled(setting_up)
         finally:
             await upstream.close(self._patience)
             await _cancelled(relaying)
@@ -75,7 +79,7 @@ class _Proxy:
         upstream: Upstream,
         session: Session,
     ) -> Desk:
-        desk_of = await asyncio.to_thread(_prepared, self._settings)
+        desk_of = await aside(partial(_prepared, self._settings))
         desk = desk_of(client, upstream, session)
         ready.set_result(desk)
         return desk
@@ -91,6 +95,17 @@ class _Proxy:
             await self._first(relaying, gone)
         await _cancelled(gone)
 
+    async def _settled(self, setting_up: "asyncio.Task[Desk]") -> None:
+        """Let what is under way end; where a signal came, nothing that blocks is waited for."""
+        await self._first(setting_up)
+        if not setting_up.done():
+            await asyncio.wait({setting_up}, timeout=self._patience.obeys)
+        if setting_up.done():
+            settled = asyncio.create_task((await setting_up).settled())
+            await self._first(settled, timeout=self._patience.ends)
+        else:
+            await _cancelled(setting_up)
+
     async def _first(self, *tasks: "asyncio.Task[Any]", timeout: float | None = None) -> None:  # noqa: ASYNC109 - of a wait
         """Return when one of them is done, a signal came, or the time is out."""
         stop = asyncio.create_task(self._stop.wait())
@@ -99,12 +114,12 @@ class _Proxy:
         await _cancelled(stop)
 
     def _obey_signals(self) -> None:
-        for name in _SIGNALS:
-            number = getattr(signal, name, None)
-            if number is not None:
-                # On Windows no event loop takes signal handlers; there the process just ends.
-                with suppress(NotImplementedError):
-                    asyncio.get_running_loop().add_signal_handler(number, self._end)
+        for number in ENDING:
+            # On Windows no event loop takes signal handlers; there the process just ends.
+            with suppress(NotImplementedError):
+                asyncio.get_running_loop().add_signal_handler(number, self._end)
+        if self._signals.came:
+            self._end()
 
     def _end(self) -> None:
         self._stop.set()

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from retry_guard_mcp_proxy._child import end, little, start
 from retry_guard_mcp_proxy._settings import Settings
+from retry_guard_mcp_proxy._signals import Signals
 
 if TYPE_CHECKING:
     from retry_guard_mcp_proxy._surveyed import Surveyed
@@ -14,14 +15,18 @@ def serve(settings: Settings, incoming: int, outgoing: int) -> None:
 
     `incoming`, `outgoing`: descriptors to speak with the client, which are then the proxy's own.
     Raises `GuardError` for a server that cannot be started, contracts that are wrong, and a ledger
-    that cannot be opened.
+    that cannot be opened. Signals are held back from now on, also when this has returned: it is
+    the last that its process does.
     """
+    signals = Signals()
+    signals.hold()
     process = start(settings.command) if settings.url is None else None
     try:
         from retry_guard_mcp_proxy._run import run  # noqa: PLC0415 - slow, so after the start
 
-        run(settings, process, incoming, outgoing)
+        run(settings, process, incoming, outgoing, signals)
     finally:
+        signals.hold()
         if process is not None and process.poll() is None:
             end(process, little())
 

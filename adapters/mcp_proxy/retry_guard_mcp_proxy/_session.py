@@ -11,6 +11,7 @@ from retry_guard_mcp_proxy._messages import (
     object_in,
     params_of,
 )
+from retry_guard_mcp_proxy._wishes import LASTING, Wishes
 
 PROTOCOL = "io.modelcontextprotocol/"
 """How the names of `_meta` begin that say on each request what `initialize` said once."""
@@ -33,7 +34,8 @@ class Session:
     """Both generations. `client`: the client's name and version; `abilities`: what it can do.
 
     `opening`: the parameters of the `initialize` that the server has answered; None: there is no
-    session. `opened`: the line with which the client said that it is ready.
+    session. `opened`: the line with which the client said that it is ready. `wishes`: what it has
+    asked since, and lasts.
     """
 
     def __init__(self) -> None:
@@ -42,6 +44,7 @@ class Session:
         self.abilities: Message = {}
         self.opening: Message | None = None
         self.opened: bytes | None = None
+        self.wishes = Wishes()
         self._asked: tuple[Name, Message] | None = None
         self._stated: Message = {}
 
@@ -53,6 +56,7 @@ class Session:
                 name = name_of(message.get("id"))
                 self._asked = None if name is None else (name, params)
                 self.opening = self.opened = None
+                self.wishes = Wishes()
                 self._know(params.get("clientInfo"), params.get("capabilities"))
             case "notifications/initialized":
                 self.opened = line
@@ -61,6 +65,8 @@ class Session:
                 self._stated = stated
                 known = (stated.get(PROTOCOL + n) for n in ("clientInfo", "clientCapabilities"))
                 self._know(*known)
+            case method if method in LASTING:
+                self.wishes.asks(message)
             case _:
                 pass
 
@@ -70,6 +76,7 @@ class Session:
 
     def answered(self, response: Message) -> None:
         """Note that the server has answered: with `initialize`, there is a session."""
+        self.wishes.answered(response)
         if self._asked is not None and name_of(response.get("id")) == self._asked[0]:
             if "result" in response:
                 self.opening, self._stated = self._asked[1], {}

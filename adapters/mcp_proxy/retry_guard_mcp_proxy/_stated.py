@@ -86,32 +86,46 @@ def strict(contract: Contract, *, was_trusted: bool = False) -> Contract:
 
 
 def is_said_to_read(tool: Message) -> bool:
-    """Whether a server says that a tool only reads: then its calls pass, and nothing follows."""
-    if object_in(tool, "annotations").get("readOnlyHint") is True:
+    """Whether a server says that a tool only reads: then its calls pass, and nothing follows.
+
+    A contract that it states of the tool counts before a hint.
+    """
+    contract = _stated_or_none(tool)
+    if contract is not None:
+        return contract.effect == "read"
+    return object_in(tool, "annotations").get("readOnlyHint") is True
+
+
+def is_said_to_write(tool: Message) -> bool:
+    """Whether a server says that a tool writes, by a hint or by a contract that it states."""
+    hints = object_in(tool, "annotations")
+    reads = hints.get("readOnlyHint")
+    if reads is False or (hints.get("destructiveHint") is True and reads is not True):
         return True
+    contract = _stated_or_none(tool)
+    return contract is not None and contract.effect != "read"
+
+
+def _stated_or_none(tool: Message) -> Contract | None:
     try:
-        contract = stated(tool)
+        return stated(tool)
     except StatedError:
-        return False
-    return contract is not None and contract.effect == "read"
+        return None
 
 
 def fingerprint(tool: Message, known: Mapping[str, Message]) -> str | None:
-    """Return a digest of all that trust in a tool rests on; None: a part of it is not known.
+    """Return a digest of all that trust in a tool rests on; None: it can rest on nothing.
 
     That is what its server states of it, its schemas and hints, and those of the tool that its
-    contract reads back with.
+    contract reads back with, which has to be known, and said to read.
     """
-    try:
-        contract = stated(tool)
-    except StatedError:
-        return None
+    contract = _stated_or_none(tool)
     if contract is None:
         return None
     parts = [_resting(tool)]
     if contract.read_back is not None:
         reader = known.get(contract.read_back.tool)
-        if reader is None:
+        if reader is None or not is_said_to_read(reader):
             return None
         parts.append(_resting(reader))
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"))

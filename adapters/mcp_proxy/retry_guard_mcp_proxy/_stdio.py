@@ -3,8 +3,11 @@
 import asyncio
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from operator import is_
+from typing import Any
 
-from retry_guard_mcp_proxy._asked import CANCELLED, Asked
+from retry_guard_mcp_proxy._asked import Asked
 from retry_guard_mcp_proxy._child import Patience
 from retry_guard_mcp_proxy._errors import ClosedError, DownError, RefusedError
 from retry_guard_mcp_proxy._hearing import Heard
@@ -21,6 +24,7 @@ from retry_guard_mcp_proxy._messages import (
 from retry_guard_mcp_proxy._session import Session
 from retry_guard_mcp_proxy._upstream import NO_HEADERS, NOBODY, Ears
 from retry_guard_mcp_proxy._waiting import Waiting
+from retry_guard_mcp_proxy._wishes import ask_again
 
 OPENING = 30.0
 """Seconds that a server started anew has to answer `initialize`."""
@@ -33,7 +37,7 @@ class StdioUpstream:
         """Start nothing: `open` takes the process that was started already."""
         self._session, self._ears = session, ears
         self._waiting, self._asked = Waiting(), Asked()
-        hooks = Hooks(said=self._said, lost=self._lost, reopen=self._reopen)
+        hooks = Hooks(said=self._said, serves=self._serves, lost=self._lost, reopen=self._reopen)
         self._lives = Lives(command, hooks)
 
     async def open(self, process: subprocess.Popen[bytes]) -> None:
@@ -45,16 +49,18 @@ class StdioUpstream:
         line, message = found
         if isinstance(message, list):
             rest = [one for one in message if not (is_response(one) and self._waiting.settle(one))]
-            if rest:
-                await self._ears.said(line if rest == message else encoded(rest), rest)
-            return
-        if is_response(message) and self._waiting.settle(message):
-            return
-        if is_request(message):
-            line = self._asked.asks(line, message, life.number)
-        elif message.get("method") == CANCELLED:
-            line = self._asked.withdraws(line, message, life.number)
-        await self._ears.said(line, message)
+            shown = [self._asked.shown(one, life.number) for one in rest]
+            if shown:
+                await self._ears.said(line if _same(shown, message) else encoded(shown), shown)
+        elif not (is_response(message) and self._waiting.settle(message)):
+            seen = self._asked.shown(message, life.number)
+            await self._ears.said(line if seen is message else encoded(seen), seen)
+
+    async def _serves(self, life: Life) -> Message:
+        """Ask what any server answers, if only with an error."""
+        stated = self._session.stated
+        params: Message = {"_meta": stated} if stated else {}
+        return await self._ask(life, "ping", params)
 
     async def _lost(self, life: Life, how: str, was_current: bool) -> None:  # noqa: FBT001 - a hook
         error = ClosedError(f"the connection closed: the server ended ({how})")
@@ -64,12 +70,14 @@ class StdioUpstream:
 
     async def _reopen(self, life: Life) -> None:
         if self._session.opening is not None:
-            asked = self._ask(life, self.new_id(), "initialize", self._session.opening)
+            asked = self._ask(life, "initialize", self._session.opening)
             answer = await asyncio.wait_for(asked, OPENING)
             if "result" not in answer:
                 raise RefusedError("it answered with an error")
             if self._session.opened is not None:
                 await life.say(self._session.opened)
+                ask = partial(self._ask, life)
+                await ask_again(self._session.wishes.granted, ask)
         for line in self._ears.again():
             await life.say(line)
 
@@ -92,9 +100,10 @@ class StdioUpstream:
         """Make a request of the proxy's own; see `Upstream.request`."""
         life = await self._lives.get()
         goes()
-        return await self._ask(life, given, method, params)
+        return await self._ask(life, method, params, given)
 
-    async def _ask(self, life: Life, given: str, method: str, params: Message) -> Message:
+    async def _ask(self, life: Life, method: str, params: Message, given: str = "") -> Message:
+        given = given or self.new_id()
         try:
             line = encoded(request_of(given, method, params))
         except (ValueError, RecursionError) as error:
@@ -115,17 +124,24 @@ class StdioUpstream:
             life = await self._lives.get()
             for one in requests:
                 self._ears.asked(line if one is message else encoded(one), one)
-            await self._say(life, line)
+            await self._tell(life, line, message)
         elif self._lives.current is not None:
-            await self._unasked(self._lives.current, line, message)
+            await self._tell(self._lives.current, line, message)
 
-    async def _unasked(self, life: Life, line: bytes, message: Message | list[Message]) -> None:
-        """Pass on what no answer is due to."""
-        said: bytes | None = line
-        if isinstance(message, dict) and is_response(message):
-            said = self._asked.answers(line, message, life.number)
-        if said is not None:
-            await self._say(life, said)
+    async def _tell(self, life: Life, line: bytes, message: Message | list[Message]) -> None:
+        """Write what the client said, with its answers as this life of the server knows them."""
+        said: list[Any] = message if isinstance(message, list) else [message]
+        known = [(one, self._known(one, life)) for one in said]
+        rest: list[Any] = [seen for one, seen in known if seen is not None or one is None]
+        if _same(rest, said):
+            await self._say(life, line)
+        elif rest:
+            await self._say(life, encoded(rest if isinstance(message, list) else rest[0]))
+
+    def _known(self, message: Any, life: Life) -> Any:
+        """Return it as the server knows it; None: it answers what was asked in another life."""
+        is_answer = is_object(message) and is_response(message)
+        return self._asked.answers(message, life.number) if is_answer else message
 
     async def _say(self, life: Life, line: bytes) -> None:
         """Write a line; where nobody reads it, whoever waits for an answer is told so."""
@@ -137,3 +153,7 @@ class StdioUpstream:
     async def close(self, patience: Patience) -> None:
         """End the process, in order, and start none again."""
         await self._lives.close(patience)
+
+
+def _same(new: list[Any], old: list[Any]) -> bool:
+    return len(new) == len(old) and all(map(is_, new, old))

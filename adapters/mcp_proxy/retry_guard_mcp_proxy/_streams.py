@@ -1,12 +1,13 @@
 """Bytes in and out of file descriptors, without blocking anybody, whatever stands behind them."""
 
 import asyncio
-import contextlib
 import os
 import stat
 from collections.abc import AsyncGenerator, AsyncIterable
 from io import FileIO
 from typing import Protocol
+
+from retry_guard_mcp_proxy._feed import Feed
 
 _CHUNK = 1 << 18
 
@@ -26,14 +27,12 @@ async def pieces(descriptor: int) -> AsyncGenerator[bytes]:
             while piece := await asyncio.to_thread(file.read, _CHUNK):
                 yield piece
         return
-    reader = asyncio.StreamReader(limit=_CHUNK)
-    loop = asyncio.get_running_loop()
-    protocol = asyncio.StreamReaderProtocol(reader)
-    transport, _ = await loop.connect_read_pipe(lambda: protocol, file)
+    transport, feed = await asyncio.get_running_loop().connect_read_pipe(Feed, file)
     try:
-        with contextlib.suppress(OSError):
-            while piece := await reader.read(_CHUNK):
-                yield piece
+        await feed
+        while piece := feed.taken():
+            yield piece
+            await feed
     finally:
         transport.close()
 
@@ -61,6 +60,10 @@ class Outlet(Protocol):
 
     def close(self) -> None:
         """Let whoever reads see the end."""
+        ...
+
+    def abort(self) -> None:
+        """Write nothing more, also nothing that waits for whoever does not read."""
         ...
 
 
@@ -112,6 +115,10 @@ class _PipeOutlet:
         if not self._is_lost:
             self._transport.close()
 
+    def abort(self) -> None:
+        if not self._flow.lost:
+            self._transport.abort()
+
 
 class _FileOutlet:
     def __init__(self, file: FileIO) -> None:
@@ -124,3 +131,6 @@ class _FileOutlet:
 
     def close(self) -> None:
         self._file.close()
+
+    def abort(self) -> None:
+        self.close()

@@ -11,7 +11,11 @@ from retry_guard_mcp_proxy._trust import NOBODY, Trust, Word
 
 
 class Tools:
-    """Contracts, and what the server has said of its tools. `words`: what counts, by tool."""
+    """Contracts, and what the server has said of its tools. `words`: what counts, by tool.
+
+    `unlisted`: contracts for tools that the server does not list, once all of its list is known.
+    `failed`: why the proxy, when it last asked for that list, did not get it; None: it did.
+    """
 
     def __init__(
         self,
@@ -29,6 +33,8 @@ class Tools:
         self._contracts, self._show_key = contracts, show_key
         self._trust, self._adopt = trust, adopt
         self.known: dict[str, Message] = {}
+        self.unlisted: dict[str, Contract] = {}
+        self.failed: str | None = None
         self.words: dict[str, Word] = {}
         self._told, self._former = set[str](), set[str]()
 
@@ -59,9 +65,10 @@ class Tools:
         """Raise `UsageError` for a key that the tool has, or may have, no parameter for."""
         path = key_path(contract)
         if path is not None and contract.tool not in self.known:
+            why = f"its server's list of tools could not be had ({self.failed})"
             raise UsageError(
-                f"{contract.tool}: its server does not list it, so nobody knows whether it has a "
-                f"parameter {path[0]} for the key; nothing was sent"
+                f"{contract.tool}: {why if self.failed else 'its server does not list it'}, so "
+                f"nobody knows whether it has a parameter {path[0]} for the key; nothing was sent"
             )
         schema = object_in(self.known.get(contract.tool, {}), "inputSchema")
         if path is None or not is_plain(schema):
@@ -89,21 +96,32 @@ class Tools:
         listed = result.get("tools")
         if not is_list(listed):
             return None
-        self.learn(listed)
+        self.learn(listed, whole=not result.get("nextCursor"))
         seen = [self._seen(tool) for tool in listed]
         if all(new is old for new, old in zip(seen, listed, strict=True)):
             return None
         return {**response, "result": {**result, "tools": seen}}
 
-    def learn(self, listed: list[Any]) -> None:
-        """Note what a server says of its tools, and let it count as far as it does."""
+    def learn(self, listed: list[Any], *, whole: bool = True) -> None:
+        """Note what a server says of its tools, and let it count as far as it does.
+
+        `whole`: with these, all of them are known; else more pages of the list follow.
+        """
         for tool in listed:
             if is_object(tool) and isinstance(tool.get("name"), str):
                 self.known[tool["name"]] = tool
                 self._former.discard(tool["name"])
         if self._trust is not None:
-            for name in self.known:
+            # What reads back first: it may lose its read-back to a tool that is said to write.
+            for name in sorted(self.known, key=self._reads_nothing_back):
                 self._weigh(name, self._trust)
+        if whole:
+            self.failed = None
+            self.unlisted = {n: c for n, c in self._contracts.items() if n not in self.known}
+
+    def _reads_nothing_back(self, name: str) -> bool:
+        contract = self._contracts.get(name)
+        return contract is None or contract.read_back is None
 
     def _weigh(self, name: str, trust: Trust) -> None:
         former = self.words.get(name, NOBODY)
@@ -113,7 +131,9 @@ class Tools:
                 self._adopt(word.contract)
         except (GuardError, ValueError, RecursionError) as error:
             why = " ".join(str(error).split())
-            word = Word(former.contract, former.who, f"what its server states is not used: {why}")
+            contract = self._contracts.get(name)
+            who = "server" if contract is not None and former is NOBODY else former.who
+            word = Word(contract, who, f"what its server states is not used: {why}")
         self.words[name] = word
 
     def _seen(self, tool: Any) -> Any:

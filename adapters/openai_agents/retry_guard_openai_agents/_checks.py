@@ -6,7 +6,15 @@ from typing import Any
 from agents import FunctionTool, Tool
 from agents.mcp import MCPServer
 
-from retry_guard import Answer, AsyncGuard, Contract, Question, UsageError, check_tools
+from retry_guard import (
+    Answer,
+    AsyncGuard,
+    Contract,
+    Question,
+    UsageError,
+    check_declared,
+    check_tools,
+)
 from retry_guard_openai_agents._failures import raising
 from retry_guard_openai_agents._keys import check_key
 from retry_guard_openai_agents._sdk import is_agent, wrapped
@@ -63,9 +71,15 @@ def check_servers(servers: object, contracts: Iterable[Contract]) -> list[MCPSer
     return found
 
 
-def check_remote(contracts: Iterable[Contract]) -> None:
-    """Raise `UsageError` for a contract that fits no tool of an MCP server."""
-    for contract in contracts:
+def check_remote(contracts: Iterable[Contract], *, reads: bool) -> None:
+    """Raise `UsageError` for a contract that fits no tool of an MCP server.
+
+    `reads`: read-backs go through the server, which is not the application's own.
+    """
+    given = list(contracts)
+    if reads:
+        check_declared(given)
+    for contract in given:
         _check_twins(contract)
         if contract.key is not None and contract.key.param.startswith("header:"):
             raise UsageError(f"{contract.tool}: a call of an MCP tool has no headers: use meta:")

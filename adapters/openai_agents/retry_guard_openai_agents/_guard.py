@@ -102,7 +102,7 @@ class AgentGuard:
         local = desk(reader_of(functions), [each for each in listed if each not in rest], own)
         remote = [desk(reader_at(server), rest, {}) for server in servers]
         check(local.guard.contracts.values(), own, reads=read is None)
-        check_remote(rest)
+        check_remote(rest, reads=read is None)
         guarded = {
             name: each for at in (local, *remote) for name, each in at.guard.contracts.items()
         }

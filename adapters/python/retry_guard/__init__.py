@@ -2,7 +2,7 @@
 
 from retry_guard._answers import Answer, Unresolved, UnresolvedError, UsageError
 from retry_guard._base import Outcome
-from retry_guard._checks import listed_contracts
+from retry_guard._checks import check_declared, listed_contracts
 from retry_guard._clock import Clock
 from retry_guard._guard import AsyncGuard, Guard
 from retry_guard._observe import Observation
@@ -40,6 +40,7 @@ __all__ = [
     "Unresolved",
     "UnresolvedError",
     "UsageError",
+    "check_declared",
     "check_tools",
     "explain",
     "listed_contracts",

@@ -32,6 +32,7 @@ from retry_guard._site import site_of
 from retry_guard._strays import Strays
 from retry_guard._texts import explain
 from retry_guard._turns import turn
+from retry_guard._windows import lapsed
 from retry_guard_contracts import Contract
 from retry_guard_core import Record, decide
 from retry_guard_ledgers import Ledger, about
@@ -179,13 +180,15 @@ class BaseGuard:
         passes = contract.effect == "read" or previews(contract, request)
         return None if passes else begin(contract, request, self._site)
 
-    def stopped_by(self, call: Call, record: Record) -> str | None:
-        """Return the row at which an open record waits for a person who was asked; else None."""
+    def stopped(self, call: Call, record: Record) -> Unresolved | None:
+        """Return how an open record waits for a person who was asked; None: it does not."""
         now = self._site.clock.now()
         waits = record.asked_at is not None and record.answer is None
         if not waits or record.lease > now.latest:
             return None
-        return decide(call.contract.terms, record, now, self._site.policy).row
+        row = decide(call.contract.terms, record, now, self._site.policy).row
+        outcome = Unresolved(about(record).id, row, tool=record.tool)
+        return replace(outcome, text=explain(outcome, lapsed=lapsed(call, record, self._site)))
 
     def _checked(self, request: Request) -> tuple[Contract, Request]:
         """The contract, and the call with arguments that can be read."""

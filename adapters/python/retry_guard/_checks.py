@@ -96,6 +96,22 @@ def check_reads(contract: Contract, others: Mapping[str, Contract]) -> None:
             )
 
 
+def check_declared(contracts: Iterable[Contract]) -> None:
+    """Raise `UsageError` where no contract declares the tool of a read-back a read; for adapters.
+
+    For those that call that tool themselves, by its name: nobody else answers for what it does.
+    """
+    listed = list(contracts)
+    reads = {one.tool for one in listed if one.effect == "read"}
+    for one in listed:
+        if one.read_back is not None and one.read_back.tool not in reads:
+            reader = one.read_back.tool
+            raise UsageError(
+                f"{one.tool} is read back by {reader}, which no contract declares to be a read: "
+                f"if it only reads, add a contract with tool: {reader}, effect: read"
+            )
+
+
 def two_contracts(tool: str, write: Contract | None) -> str:
     """Return what is wrong where a tool has two contracts. `write`: what the tool previews."""
     if write is None:

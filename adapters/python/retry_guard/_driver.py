@@ -8,6 +8,7 @@ from retry_guard._attempt import NOTHING, Attempt
 from retry_guard._batches import missing_in, rest_of, whole_of
 from retry_guard._perform import Performer
 from retry_guard._texts import explain
+from retry_guard._windows import lapsed
 from retry_guard._words import done, error_of, heard, unresolved
 from retry_guard_contracts import encode_result
 from retry_guard_core import End, Record, Reply, guarded
@@ -77,7 +78,8 @@ class Driver(Performer):
     async def split(self, record: Record) -> Reply:
         """Guard what was absent of a batch, as a call of its own."""
         self.rest = None
-        outcome = await Driver(*rest_of(self.call, record, self.site), self.hands).run()
+        rest = Driver(*rest_of(self.call, record, self.site), self.hands)
+        outcome = await rest.run()
         match outcome:
             case Done(value):
                 whole = whole_of(self.call, record, value)
@@ -85,7 +87,8 @@ class Driver(Performer):
                 return self.reply(changed(record, state="done", value=encode_result(whole)))
             case Unresolved(reason=reason, not_before=moment, missing=missing):
                 left = replace(outcome, missing=missing or missing_in(self.call, record))
-                self.rest = replace(left, text=explain(left))
+                key = lapsed(rest.call, rest.record, self.site)
+                self.rest = replace(left, text=explain(left, lapsed=key))
                 return self.reply(record, ok=False, end=End("unresolved", None, reason, moment))
             case NotExecuted():
                 return self.reply(record, ok=False)

@@ -12,6 +12,7 @@ from retry_guard._hands import Hands
 from retry_guard._logs import log_failure
 from retry_guard._sent import sending
 from retry_guard._texts import explain
+from retry_guard._windows import lapsed
 from retry_guard_contracts import Sight, decode, encode_result, judge, read_arguments
 from retry_guard_core import GuardError, Now, Record
 from retry_guard_ledgers import about, changed
@@ -73,7 +74,7 @@ async def put(
     now = site.clock.now()
     missing = missing_in(call, record)
     question = Unresolved(about(record).id, reason, tool=call.contract.tool, missing=missing)
-    question = replace(question, text=explain(question))
+    question = replace(question, text=explain(question, lapsed=lapsed(call, record, site)))
     what = f"ask failed for an action of {call.contract.tool}, so no operator was reached"
     try:
         answer: Any = await hands.call(site.ask, question)

@@ -6,13 +6,12 @@ comes twice, late, in another order or to another call settles nothing but what 
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from retry_guard._answers import Answer, Unresolved, UsageError, What
 from retry_guard._base import BaseGuard
 from retry_guard._call import Request
-from retry_guard._texts import explain
 from retry_guard_contracts import decode, encode_result
 from retry_guard_core import Record
 from retry_guard_ledgers import Ledger, about
@@ -71,10 +70,8 @@ def question_put(
     call = guard.begun(request)
     for record in () if call is None else guard.ledger.list(scope, "open"):
         if call is not None and about(record).identity == about(call.draft).identity:
-            reason = guard.stopped_by(call, record)
-            outcome = Unresolved(about(record).id, reason or "", tool=record.tool)
-            outcome = replace(outcome, text=explain(outcome))
-            return None if reason is None else question_of(guard.ledger, scope, outcome)
+            outcome = guard.stopped(call, record)
+            return None if outcome is None else question_of(guard.ledger, scope, outcome)
     return None
 
 

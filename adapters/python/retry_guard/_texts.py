@@ -7,6 +7,8 @@ and names of fields that are identifiers: a name with room for a sentence could 
 """
 
 import re
+from dataclasses import dataclass
+from typing import Literal
 
 from retry_guard._answers import Unresolved
 from retry_guard_core import GuardError
@@ -21,6 +23,13 @@ _LATER = "Do not call it in another form; report it to the user as uncertain."
 _NEW_VALUES = " The values of this call that differ ({fields}) were not sent."
 _NAME, _SOME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}"), "some field"
 
+_KEY = {
+    "over": "Its key is remembered for {retention} s, and that has passed. ",
+    "short": "Its key is remembered for {retention} s, and what is left of that is too short to "
+    "count on. ",
+    "unstated": "It is not stated how long its key is remembered, and it may be forgotten. ",
+}
+"""Why a key carries it on no more, where it would have."""
 _WHY = {
     "some": "the others are there, and these were refused when they were sent by themselves",
     "nothing_can_tell": "the answer was lost, and nothing can show the effect",
@@ -90,23 +99,41 @@ _UNSENT = {
 """Why an adapter did not hand a call on."""
 
 
+@dataclass(frozen=True, slots=True)
+class Lapsed:
+    """How a key lapsed: retention is over, or what is left of it is short, or nobody states it.
+
+    `retention`: seconds; None: not stated.
+    """
+
+    how: Literal["over", "short", "unstated"]
+    retention: float | None = None
+
+
 def explain(
-    outcome: Unresolved, fields: tuple[str, ...] = (), *, other_content: bool = False
+    outcome: Unresolved,
+    fields: tuple[str, ...] = (),
+    *,
+    other_content: bool = False,
+    lapsed: Lapsed | None = None,
 ) -> str:
     """Return the sentences for an unresolved outcome.
 
     `fields`: names of what differs between call and record. `other_content`: the call carried
-    on another one for the same purpose, whose values were not its own.
+    on another one for the same purpose, whose values were not its own. `lapsed`: how the key that
+    would have carried it on did.
     """
     whole = _WHOLE.get(outcome.reason)
     known = _PART if outcome.missing else _OPEN
-    text = whole or known + (_STOP if outcome.not_before is None else _LATER)
+    key = "" if lapsed is None else _KEY[lapsed.how]
+    text = whole or known + key + (_STOP if outcome.not_before is None else _LATER)
     return (text + _NEW_VALUES * (other_content and whole is None)).format(
         tool=outcome.tool,
         action=outcome.action,
         missing=len(outcome.missing),
         why=_WHY.get(outcome.reason, outcome.reason),
         fields=_names_of(fields),
+        retention=None if lapsed is None else _seconds(lapsed.retention),
     )
 
 
@@ -142,6 +169,10 @@ def unexecuted(error: object) -> str:
 def unsent(why: str, tool: str) -> str:
     """Return the sentence for a call that an adapter did not hand to a guard; for adapters."""
     return _UNSENT[why].format(tool=tool)
+
+
+def _seconds(given: float | None) -> str:
+    return "" if given is None else f"{given:.15g}"
 
 
 def _names_of(fields: tuple[str, ...]) -> str:

@@ -8,6 +8,7 @@ from retry_guard._batches import missing_in
 from retry_guard._call import Call, Site
 from retry_guard._own_key import differing_from, offered
 from retry_guard._texts import Recorded, explain, warn
+from retry_guard._windows import lapsed
 from retry_guard_contracts import ArgumentError, decode
 from retry_guard_core import End, Record
 from retry_guard_ledgers import about
@@ -33,7 +34,8 @@ def unresolved(call: Call, record: Record, site: Site, end: End) -> Unresolved:
     except ArgumentError:
         fields = ()
     other = record.content != call.draft.content
-    return replace(answer, text=explain(answer, fields, other_content=other))
+    key = lapsed(call, record, site)
+    return replace(answer, text=explain(answer, fields, other_content=other, lapsed=key))
 
 
 def done(
