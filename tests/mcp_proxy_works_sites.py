@@ -30,6 +30,12 @@ class Works(Site):
         return (sys.executable, SERVER, str(self.folder))
 
     @property
+    def options(self) -> tuple[str, ...]:
+        """What a proxy here is told: the contracts, the ledger, and for whom it acts."""
+        contracts = str(self.folder / "contracts.yaml")
+        return ("--contracts", contracts, "--ledger", self.ledger, "--scope", "acme")
+
+    @property
     def calls(self) -> list[Json]:
         """The writes and previews that reached the server, with the headers of each."""
         return self._lines("calls.jsonl")

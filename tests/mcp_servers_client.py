@@ -108,18 +108,18 @@ class Client:
         else:
             self.say({**given, "result": answer(message.get("params", {}))})
 
-    def answer_to(self, number: int, seconds: float = 30) -> Message:
+    def answer_to(self, number: int, seconds: float = 120) -> Message:
         """Return the response to that request."""
         while True:
             message = self.next(seconds)
             if "method" not in message and message.get("id") == number:
                 return message
 
-    def ask(self, method: str, params: Message | None = None, seconds: float = 30) -> Message:
+    def ask(self, method: str, params: Message | None = None, seconds: float = 120) -> Message:
         """Send a request; return its response."""
         return self.answer_to(self.send(method, params), seconds)
 
-    def call(self, tool: str, arguments: Message, seconds: float = 30) -> Message:
+    def call(self, tool: str, arguments: Message, seconds: float = 120) -> Message:
         """Call a tool; return its result."""
         answer = self.ask("tools/call", {"name": tool, "arguments": arguments}, seconds)
         assert "result" in answer, answer

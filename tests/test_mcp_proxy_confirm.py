@@ -269,6 +269,31 @@ def test_a_lost_answer_is_settled_by_a_read_before_a_preview_answers(
         assert (len(site.effects), len(writes(site))) == (1, 1)
 
 
+@pytest.mark.parametrize(("fate", "word"), [("commit_die", "happened"), ("die", "did_not_happen")])
+@pytest.mark.parametrize("pair", PAIRS[:3], ids="-".join, indirect=True)
+def test_a_preview_puts_an_open_action_to_the_person_at_the_client(
+    site: Works, steps: str, fate: str, word: str
+) -> None:
+    site.fates(fate)
+    with site.client("--no-ask", asks=True) as caller:
+        office = Office(caller, steps)
+        assert office.wrote(office.token())["isError"]
+    with site.client(asks=True) as caller:
+        office = Office(caller, steps)
+        given = caller.begin(office.preview, ROOM, turn("t2"))
+        question = caller.proxy.asked("elicitation/create")
+        assert "t-" not in question["params"]["message"]
+        said = {"action": "accept", "content": {"outcome": word, "final": True}}
+        caller.proxy.send({"jsonrpc": "2.0", "id": question["id"], "result": said})
+        shown = caller.proxy.result(given)
+        if word == "happened":
+            assert "its result could not be kept" in texts(shown)
+            assert "confirm_token" not in str(shown)
+        else:
+            office.room(shown["structuredContent"]["confirm_token"], at="t2")
+    assert len(site.effects) == 1
+
+
 def test_a_preview_that_was_lost_is_asked_for_anew(site: Works, steps: str) -> None:
     site.shows("commit_die", "die")
     with site.client() as caller:

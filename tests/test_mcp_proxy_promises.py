@@ -16,6 +16,7 @@ from mcp_proxy_works_sites import Way, Works, works
 from mcp_proxy_works_tls import secure
 from retry_guard import load_contracts
 from retry_guard_ledgers import beside
+from retry_guard_mcp_proxy._exchange import PAUSE
 
 PAGE = Path(__file__).parents[1] / "adapters" / "mcp_proxy" / "README.md"
 TEXT = {"text": "hello"}
@@ -46,9 +47,9 @@ def test_the_examples_can_be_used_as_they_stand(tmp_path: Path) -> None:
 # Scope
 
 
-def unnamed(site: Site, *options: str) -> Proxy:
+def unnamed(site: Works, *options: str) -> Proxy:
     """Start a proxy that is told no scope."""
-    given = ("--contracts", str(site.folder / "contracts.yaml"), "--ledger", site.ledger, *options)
+    given = (*site.options[:4], *options)
     if isinstance(site, UrlSite):
         return Proxy((*COMMAND, *given, "--url", site.url))
     return Proxy((*COMMAND, *given, "--", *site.server))
@@ -69,8 +70,7 @@ def test_no_record_of_one_account_counts_for_another(tmp_path: Path, way: Way) -
 def test_started_in_another_way_a_server_is_another_account(tmp_path: Path) -> None:
     with site_of(tmp_path, "process") as site:
         for command in (site.server, site.server, (*site.server, "another")):
-            given = ("--contracts", str(site.folder / "contracts.yaml"), "--ledger", site.ledger)
-            with Proxy((*COMMAND, *given, "--", *command)) as proxy:
+            with Proxy((*COMMAND, *site.options[:4], "--", *command)) as proxy:
                 proxy.called("plain", TEXT)
         assert len(site.effects) == 2
 
@@ -115,6 +115,29 @@ def test_where_the_input_is_never_given_nothing_happened(tmp_path: Path, way: Wa
         assert [one.state for one in site.records()] == ["not_executed"]
         with site.client() as other:
             assert other.made("plain", TEXT)["id"] == "e1"
+        assert len(site.effects) == 1
+
+
+_HASTY = """\
+import sys
+from retry_guard_mcp_proxy import _exchange
+_exchange.PAUSE = 0.5
+from retry_guard_console import main
+sys.exit(main())
+"""
+
+
+def test_input_that_comes_after_its_time_begins_another_call(tmp_path: Path) -> None:
+    """The time is ten minutes, and half a second here."""
+    assert PAUSE == 600
+    with site_of(tmp_path, "process") as site:
+        site.fates("input")
+        command = (sys.executable, "-c", _HASTY, *COMMAND[3:], *site.options)
+        with Proxy((*command, "--", *site.server)) as proxy:
+            asked = proxy.called("plain", TEXT, _meta=META)
+            wait_for(lambda: [one.state for one in site.records()] == ["not_executed"])
+            more: Json = {"requestState": asked["requestState"], "inputResponses": {}}
+            assert not proxy.called("plain", TEXT, _meta=META, **more)["isError"]
         assert len(site.effects) == 1
 
 

@@ -19,7 +19,7 @@ TEXT = {"text": "hello"}
 MARK = "retry-guard/outcome"
 RUNS = "The first call of `plain` is still running (action "
 UNKNOWN = "It is not known whether `plain` took effect"
-SOON = ("--answer-within", "1")
+SOON = ("--answer-within", "3")
 
 
 @pytest.fixture(params=URLS)

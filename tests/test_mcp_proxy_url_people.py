@@ -142,7 +142,7 @@ def test_in_the_time_for_which_a_client_waits_the_text_is_given(tmp_path: Path) 
     """In a session: without one the question itself is the answer."""
     with works(tmp_path, CONTRACTS, "session") as site:
         site.fates("commit_drop")
-        with site.client("--answer-within", "3", asks=True) as caller:
+        with site.client("--answer-within", "5", asks=True) as caller:
             talk = Talk(caller)
             assert texts(caller.proxy.result(talk.given)).startswith(UNKNOWN)
             gone = caller.proxy.asked("notifications/cancelled")["params"]["requestId"]

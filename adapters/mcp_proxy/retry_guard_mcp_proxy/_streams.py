@@ -1,13 +1,12 @@
 """Bytes in and out of file descriptors, without blocking anybody, whatever stands behind them."""
 
 import asyncio
+import contextlib
 import os
 import stat
 from collections.abc import AsyncGenerator, AsyncIterable
 from io import FileIO
 from typing import Protocol
-
-from retry_guard_mcp_proxy._feed import Feed
 
 _CHUNK = 1 << 18
 
@@ -27,12 +26,14 @@ async def pieces(descriptor: int) -> AsyncGenerator[bytes]:
             while piece := await asyncio.to_thread(file.read, _CHUNK):
                 yield piece
         return
-    transport, feed = await asyncio.get_running_loop().connect_read_pipe(Feed, file)
+    reader = asyncio.StreamReader(limit=_CHUNK)
+    loop = asyncio.get_running_loop()
+    protocol = asyncio.StreamReaderProtocol(reader)
+    transport, _ = await loop.connect_read_pipe(lambda: protocol, file)
     try:
-        await feed
-        while piece := feed.taken():
-            yield piece
-            await feed
+        with contextlib.suppress(OSError):
+            while piece := await reader.read(_CHUNK):
+                yield piece
     finally:
         transport.close()
 
