@@ -12,7 +12,7 @@ import pytest
 
 from guards import ARGUMENTS, KEYED, PLAIN, Args, Extra, Fate, Lab, LabMaker, every_guard, gives
 from retry_guard import Contract, UsageError
-from retry_guard_contracts import Proof
+from retry_guard_contracts import Sign
 
 
 @every_guard
@@ -101,7 +101,7 @@ def test_an_error_that_cannot_be_printed_is_an_unknown_like_any_other(
     assert lab.guard(PLAIN).unresolved().reason == "nothing_can_tell"
     other = {**ARGUMENTS, "amount": 6}
     assert lab.guard(PLAIN).unresolved(other).reason == "nothing_can_tell"
-    proof = Contract(tool="refund", not_executed=(Proof(message="no text"),))
+    proof = Contract(tool="refund", not_executed=(Sign(message="no text"),))
     lab.service.meet(Unprintable())
     assert lab.guard(proof).unresolved(tool="refund").reason == "nothing_can_tell"
 

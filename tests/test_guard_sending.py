@@ -17,8 +17,8 @@ from guards import (
     changed,
     every_guard,
 )
-from retry_guard import NotExecuted, Policy
-from retry_guard_contracts import Contract, Key, Proof
+from retry_guard import Done, NotExecuted, Policy
+from retry_guard_contracts import Contract, Key, Sign
 from retry_guard_core import Record
 from retry_guard_ledgers import SQLiteLedger, about
 
@@ -102,7 +102,7 @@ def test_proof_about_a_later_attempt_settles_that_attempt_alone(
     stored = Contract(
         tool="charge",
         key=Key(param="key", retention=86400.0, errors="stored"),
-        not_executed=(Proof(exception="LookupError"),),
+        not_executed=(Sign(exception="LookupError"),),
     )
     lab.service.meet("lost_ack")
     lab.service.meet(LookupError("no such queue"), times=4)
@@ -137,7 +137,7 @@ def test_a_contract_says_which_errors_prove_that_nothing_ran(
     make: LabMaker, tmp_path: Path
 ) -> None:
     lab = make(tmp_path)
-    contract = Contract(tool="charge", not_executed=(Proof(exception="LookupError"),))
+    contract = Contract(tool="charge", not_executed=(Sign(exception="LookupError"),))
     lab.service.meet(LookupError("no such queue"))
     assert str(lab.guard(contract).not_executed().error) == "no such queue"
     assert lab.guard(contract).done().value == {"id": "ch_1"}
@@ -190,3 +190,49 @@ def test_three_lost_answers_are_one_record_with_its_sends(make: LabMaker, tmp_pa
     record = lab.only()
     assert (record.state, len(record.sends)) == ("done", 4)
     assert len(lab.service.effects) == 1
+
+
+OPEN = {"unknown": [{"message": "^BookingError"}, {"exception": "PermissionError"}]}
+
+
+@every_guard
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"error": "BookingError"},
+        {"content": [{"type": "text", "text": "BookingError: 500"}]},
+        "BookingError",
+        NotExecuted({"message": "BookingError"}),
+        Done({"error": "BookingError"}),
+        PermissionError("no"),
+    ],
+)
+def test_a_contract_says_which_results_prove_nothing_though_they_look_like_an_end(
+    make: LabMaker, told: object, tmp_path: Path
+) -> None:
+    def send(_arguments: Args, _extra: Extra) -> object:
+        if isinstance(told, Exception):
+            raise told
+        return told
+
+    stated = Contract(tool="charge", not_executed=[{"message": "Error"}], **OPEN)
+    lab = make(tmp_path)
+    assert lab.guard(stated).unresolved(send=send).reason == "nothing_can_tell"
+    assert lab.only().state == "open"
+
+
+@every_guard
+def test_a_failure_that_is_told_as_a_result_is_sent_again_under_its_key(
+    make: LabMaker, tmp_path: Path
+) -> None:
+    lab = make(tmp_path)
+    keys: list[object] = []
+
+    def send(arguments: Args, _extra: Extra) -> object:
+        keys.append(arguments["key"])
+        return {"error": "BookingError"} if len(keys) == 1 else {"id": "bk_1"}
+
+    stated = KEYED.model_copy(update=OPEN)
+    assert lab.guard(stated).call(send=send) == Done({"id": "bk_1"})
+    assert len(keys) == 2
+    assert len(set(keys)) == 1

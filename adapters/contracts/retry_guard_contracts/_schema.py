@@ -16,7 +16,7 @@ from retry_guard_contracts._fields import ArgumentPath, Fixed, Name, Part, Secon
 from retry_guard_contracts._fitting import problems
 from retry_guard_contracts._normal import Normaliser
 from retry_guard_contracts._parts import Batch, Key, ReadBack
-from retry_guard_contracts._proof import Proof, matches
+from retry_guard_contracts._signs import Sign, matches
 from retry_guard_core import Terms
 
 
@@ -31,9 +31,10 @@ class Contract(Part):
     still sent, against redelivery, but no re-issue relies on it. `confirm`: how a token that a
     preview gives confirms the write.
     `volatile`: arguments that never count. `secret`: arguments that are never stored.
-    `not_executed`: errors that prove that nothing ran. `twins`: equal calls in one turn are one
-    action (`join`), or each counts. `repeat`: what an equal call in a later turn, within
-    `repeat_window` seconds of a done one, gets.
+    `not_executed`: errors that prove that nothing ran. `unknown`: results and errors that prove
+    nothing, whatever else says so. `twins`: equal calls in one turn are one action (`join`), or
+    each counts. `repeat`: what an equal call in a later turn, within `repeat_window` seconds of a
+    done one, gets.
     """
 
     tool: Name
@@ -51,7 +52,8 @@ class Contract(Part):
     defaults: dict[ArgumentPath, Any] = Field(default_factory=dict)
     volatile: tuple[ArgumentPath, ...] = ()
     secret: tuple[ArgumentPath, ...] = ()
-    not_executed: tuple[Proof, ...] = ()
+    not_executed: tuple[Sign, ...] = ()
+    unknown: tuple[Sign, ...] = ()
     twins: Literal["join", "count"] = "join"
     repeat: Literal["allow", "warn", "escalate"] = "warn"
     repeat_window: Seconds = 600.0
@@ -148,7 +150,11 @@ class Contract(Part):
 
     def proves_nothing_ran(self, outcome: object) -> bool:
         """Whether a returned value or raised exception is one that `not_executed` names."""
-        return any(matches(proof, outcome) for proof in self.not_executed)
+        return any(matches(sign, outcome) for sign in self.not_executed)
+
+    def proves_nothing(self, outcome: object) -> bool:
+        """Whether a returned value or raised exception is one that `unknown` names."""
+        return any(matches(sign, outcome) for sign in self.unknown)
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Contract":

@@ -5,13 +5,14 @@ from retry_guard_ledgers._copies import changed
 from retry_guard_ledgers._memory import MemoryLedger
 from retry_guard_ledgers._protocol import (
     Answer,
+    ChangedError,
     Ledger,
     LedgerError,
     LedgerURLError,
     may_save,
     take_over,
 )
-from retry_guard_ledgers._rules import Finding
+from retry_guard_ledgers._rules import Finding, standing
 from retry_guard_ledgers._sqlite import SQLiteLedger
 from retry_guard_ledgers._urls import (
     NoLedgerError,
@@ -25,6 +26,7 @@ __all__ = [
     "SCHEME",
     "Action",
     "Answer",
+    "ChangedError",
     "Finding",
     "Ledger",
     "LedgerError",
@@ -39,5 +41,6 @@ __all__ = [
     "ledger_url",
     "may_save",
     "open_ledger",
+    "standing",
     "take_over",
 ]

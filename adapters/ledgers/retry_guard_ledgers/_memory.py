@@ -15,6 +15,7 @@ from retry_guard_ledgers._rules import (
     KEEP_RESULT,
     Finding,
     check,
+    check_seen,
     is_stale,
     one_of,
     recorded,
@@ -200,12 +201,14 @@ class MemoryLedger:
         now: Now,
         value: bytes | None = None,
         final: bool = False,
+        seen: Record | None = None,
     ) -> Record:
         """Store an operator's answer; see `Ledger.resolve`."""
         with self._lock:
             stored = self._records.get((scope, action))
             if stored is None:
                 raise unknown(scope, action)
+            check_seen(stored, seen)
             now = self._time.judging(now)
             return self._put(resolved(stored, answer, now=now, value=value, final=final))
 

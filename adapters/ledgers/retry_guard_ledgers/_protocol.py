@@ -1,7 +1,8 @@
 """What every ledger does, and the two rules that all of them share.
 
 LedgerError          the ledger cannot be used; the write that needed it was not sent
-└── LedgerURLError   its address is wrong
+├── LedgerURLError   its address is wrong
+└── ChangedError     an answer was given to what a record is no more; it was not stored
 """
 
 from typing import Literal, Protocol
@@ -19,6 +20,10 @@ class LedgerError(GuardError):
 
 class LedgerURLError(LedgerError):
     """The address names no ledger that can be opened."""
+
+
+class ChangedError(LedgerError):
+    """A record has changed since whoever answers has seen it, so nothing was stored."""
 
 
 def take_over(record: Record, claim: Record) -> Record:
@@ -145,6 +150,7 @@ class Ledger(Protocol):
         now: Now,
         value: bytes | None = None,
         final: bool = False,
+        seen: Record | None = None,
     ) -> Record:
         """Store an operator's answer and return the record as it is then.
 
@@ -152,6 +158,8 @@ class Ledger(Protocol):
         its time (`final`: for good), on an open record. `again`: one deliberate repeat, on an
         open or done record. `abandon`: an open record is given up.
         All but `happened` raise `LedgerError` while a live call holds the record.
+        `seen`: the record that the answer is given to; raises `ChangedError` if another answer,
+        a send or an end has come since, so that of equal answers given at once one counts.
         """
         ...
 

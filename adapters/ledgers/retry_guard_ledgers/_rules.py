@@ -6,7 +6,7 @@ from math import inf
 from retry_guard_core import Now, Record
 from retry_guard_ledgers._action import Action, about
 from retry_guard_ledgers._copies import changed
-from retry_guard_ledgers._protocol import Answer, LedgerError
+from retry_guard_ledgers._protocol import Answer, ChangedError, LedgerError
 
 KEEP_RESULT = 86400.0
 """Seconds for which a result is kept once a caller has it."""
@@ -79,6 +79,20 @@ def resolved(
             raise LedgerError(
                 f"action {action} is {state}: {said!r} cannot be answered, nothing was changed"
             )
+
+
+def standing(record: Record) -> tuple[object, ...]:
+    """Return what an answer is given to: who holds the record meanwhile makes no difference."""
+    return record.state, record.generation, record.sends, record.answer, record.asked_at
+
+
+def check_seen(stored: Record, seen: Record | None) -> None:
+    """Raise `ChangedError` for a record that is no more as it was seen. None: nobody has looked."""
+    if seen is not None and standing(stored) != standing(seen):
+        raise ChangedError(
+            f"action {about(stored).id} has changed since the answer was asked for: look at it "
+            "again; nothing was stored"
+        )
 
 
 def unknown(scope: str, action: str) -> LedgerError:

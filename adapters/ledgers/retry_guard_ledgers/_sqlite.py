@@ -147,6 +147,7 @@ class SQLiteLedger:
         now: Now,
         value: bytes | None = None,
         final: bool = False,
+        seen: Record | None = None,
     ) -> Record:
         """Store an operator's answer; see `Ledger.resolve`."""
         return self._sessions.run(
@@ -160,6 +161,7 @@ class SQLiteLedger:
             now,
             value,
             final,
+            seen,
         )
 
     def prune(self, now: Now, keep_result: float = KEEP_RESULT) -> int:

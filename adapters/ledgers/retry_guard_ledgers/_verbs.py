@@ -12,7 +12,7 @@ from retry_guard_ledgers._copies import changed
 from retry_guard_ledgers._places import Places
 from retry_guard_ledgers._protocol import Answer, take_over
 from retry_guard_ledgers._rows import record_of, whole
-from retry_guard_ledgers._rules import key_changed, one_of, resolved, unknown
+from retry_guard_ledgers._rules import check_seen, key_changed, one_of, resolved, unknown
 from retry_guard_ledgers._transactions import transaction
 
 
@@ -172,6 +172,7 @@ def resolve(
     now: Now,
     value: bytes | None,
     final: bool,  # noqa: FBT001 - `Ledger.resolve` takes it by name
+    seen: Record | None,
 ) -> Record:
     """Store an operator's answer; see `Ledger.resolve`."""
     places.row(db, scope, action)  # looked for before anybody has to wait
@@ -180,6 +181,7 @@ def resolve(
         stored = get(db, places, scope, action)
         if stored is None:
             raise unknown(scope, action)
+        check_seen(stored, seen)
         record = resolved(stored, answer, now=keeper.judging(now), value=value, final=final)
         return _store(db, places, record)
 

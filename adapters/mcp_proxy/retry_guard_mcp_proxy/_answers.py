@@ -20,6 +20,7 @@ MARK = "retry-guard/outcome"
 
 
 _NO_PREVIEW = "no preview was made: the action is done already, and its result is"
+_NO_RESULT = "no preview was made: the action is done already"
 _TOO_SLOW = "the guard's ledger did not answer in the time for which the client waits"
 
 
@@ -53,8 +54,8 @@ def other_shape(outcome: Done) -> Message:
     It is no result of the tool that was called, and would be refused as one by its schema.
     """
     note, value = {"replayed": outcome.replayed, "warning": outcome.warning}, outcome.value
-    shown = value if is_result(value) else _shown(value, None, structured=False)
-    content = [_text(_NO_PREVIEW), *shown["content"]]
+    shown = value if is_result(value) else _shown(value, outcome.warning, structured=False)
+    content = [_text(_NO_RESULT if value is None else _NO_PREVIEW), *shown["content"]]
     return {"result": _noted({"content": content, "isError": True}, note)}
 
 

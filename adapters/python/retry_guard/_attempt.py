@@ -128,14 +128,27 @@ def asked(contract: Contract, site: Site, result: Any) -> Done | NotExecuted | U
 
 def _classified(call: Call, site: Site, result: Any) -> Done | NotExecuted | Unknown:
     """What the result proves; a contract's `not_executed` settles this attempt, and no other."""
-    outcome = asked(call.contract, site, result)
-    if isinstance(outcome, NotExecuted):
+    outcome = asked(call.contract, site, result) or Unknown(result)
+    if not isinstance(outcome, Unknown) and _says_nothing(call.contract, result, outcome):
+        return Unknown(result)
+    if isinstance(outcome, NotExecuted) or not _says_nothing_ran(call.contract, result):
         return outcome
+    return NotExecuted(result)
+
+
+def _says_nothing(contract: Contract, result: Any, outcome: Done | NotExecuted) -> bool:
+    meant = outcome.value if isinstance(outcome, Done) else outcome.error
     try:
-        proven = call.contract.proves_nothing_ran(result)
+        return contract.proves_nothing(result) or contract.proves_nothing(meant)
     except Exception:  # noqa: BLE001 - what cannot be looked into proves nothing
-        proven = False
-    return NotExecuted(result) if proven else outcome or Unknown(result)
+        return True
+
+
+def _says_nothing_ran(contract: Contract, result: Any) -> bool:
+    try:
+        return contract.proves_nothing_ran(result) and not contract.proves_nothing(result)
+    except Exception:  # noqa: BLE001 - what cannot be looked into proves nothing
+        return False
 
 
 def _ignored(call: Call, value: Any) -> bool:

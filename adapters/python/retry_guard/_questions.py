@@ -14,7 +14,7 @@ from retry_guard._base import BaseGuard
 from retry_guard._call import Request
 from retry_guard_contracts import decode, encode_result
 from retry_guard_core import Record
-from retry_guard_ledgers import Ledger, about
+from retry_guard_ledgers import ChangedError, Ledger, about, standing
 
 _NOT_ASKED = frozenset({"still_running", "key_conflict", "ledger_unavailable"})
 
@@ -93,7 +93,11 @@ def settle(ledger: Ledger, scope: str, question: str, answer: Answer) -> bool:
     if value is None and answer.result is not None:
         raise UsageError(f"action {action}: this result cannot be kept: give plain JSON data")
     final = answer.final and answer.what == "did_not_happen"
-    ledger.resolve(scope, action, answer.what, now=ledger.now(), value=value, final=final)
+    what, now = answer.what, ledger.now()
+    try:
+        ledger.resolve(scope, action, what, now=now, value=value, final=final, seen=record)
+    except ChangedError:
+        return False
     return True
 
 
@@ -108,5 +112,5 @@ def _answers(record: Record, reason: str) -> tuple[What, ...]:
 
 
 def _name(record: Record) -> str:
-    state = (record.state, record.generation, record.sends, record.answer, record.asked_at)
-    return f"{about(record).id}.{hashlib.sha256(repr(state).encode()).hexdigest()[:8]}"
+    digest = hashlib.sha256(repr(standing(record)).encode()).hexdigest()
+    return f"{about(record).id}.{digest[:8]}"

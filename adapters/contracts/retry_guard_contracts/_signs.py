@@ -1,4 +1,4 @@
-"""Errors that prove, by the operator's word, that nothing ran."""
+"""Results and errors that mean something by the operator's word, whatever the transport says."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -24,12 +24,12 @@ def _code(code: int | str) -> int | str:
     return code
 
 
-class Proof(Part):
-    """A description of errors; one fits if everything stated here fits it.
+class Sign(Part):
+    """A description of results and errors; one fits if everything stated here fits it.
 
     `status`: a response's status. `code`: an error code. `exception`: the name of the exception's
     class or of a base of it, with or without its module. `message`: a regular expression that is
-    found in the error's text.
+    found in the text of the error or result.
     """
 
     status: Annotated[int, Field(strict=True)] | None = None
@@ -40,21 +40,21 @@ class Proof(Part):
     )
 
     @model_validator(mode="after")
-    def _says_something(self) -> "Proof":
-        if self == Proof.model_construct():
-            raise ValueError("not_executed: state a status, code, exception or message")
+    def _says_something(self) -> "Sign":
+        if self == Sign.model_construct():
+            raise ValueError("state a status, code, exception or message")
         return self
 
 
-def matches(proof: Proof, outcome: object) -> bool:
-    """Whether everything that the proof states is true of a value or an exception."""
-    if proof.exception is not None and proof.exception not in set(_class_names(outcome)):
+def matches(sign: Sign, outcome: object) -> bool:
+    """Whether everything that the sign states is true of a value or an exception."""
+    if sign.exception is not None and sign.exception not in set(_class_names(outcome)):
         return False
-    if proof.status is not None and proof.status not in _found(outcome, "status_code", "status"):
+    if sign.status is not None and sign.status not in _found(outcome, "status_code", "status"):
         return False
-    if proof.code is not None and str(proof.code) not in map(str, _found(outcome, "code")):
+    if sign.code is not None and str(sign.code) not in map(str, _found(outcome, "code")):
         return False
-    return proof.message is None or any(re.search(proof.message, text) for text in _texts(outcome))
+    return sign.message is None or any(re.search(sign.message, text) for text in _texts(outcome))
 
 
 def _class_names(outcome: object) -> Iterator[str]:
