@@ -7,9 +7,10 @@
 VENV := .venv
 READY := $(VENV)/.ready
 WHEEL := build/wheel-test
-# What cannot differ in a wheel, and takes long: the tables of the core, and servers of others.
-SAME_IN_A_WHEEL := --ignore-glob='*/test_core_*.py' --ignore-glob='*/test_mcp_servers*.py' \
-	--ignore-glob='*/test_mcp_differential.py'
+# What cannot differ in a wheel, and takes long: tables of the core, servers and models of others, kills, wide runs.
+SAME_IN_A_WHEEL := $(foreach name,core_* mcp_servers* mcp_differential mcp_proxy_* anthropic_loop confirm_* \
+	langgraph_kills real_* ledger_model sandbox_census sandbox_harness sandbox_grid sandbox_models* sandbox_eval* \
+	sandbox_mcp_alike openai_agents_servers openai_loop_runs,--ignore-glob='*/test_$(name).py')
 
 # `make test ARGS="-k ledger"` hands arguments on to the program that a target runs.
 ARGS ?=

@@ -5,7 +5,7 @@ previews that came in, with the headers that they came with), `tokens.jsonl`. Wh
 stands there too: `fates.jsonl` for the next writes, `shown.jsonl` for the next previews, and files
 that are switches: `open` (what waits at the gate goes on), `blind` (lists lack what they always
 have), `empty` (lists show nothing), `forgetful` (keys are not looked at), `lag` (seconds until an
-effect is listed).
+effect is listed), `resumes` (a known key does what is missing of a batch).
 
 Fates: `ok`; `die`, `commit_die` (the process kills itself, without or with the effect); `drop`,
 `commit_drop` (an answer is never given); `gate`, `commit_gate` (waits, before or after the effect,
@@ -39,9 +39,12 @@ def schema(*names: str, required: tuple[str, ...] = ()) -> Json:
 
 MADE = {"type": "object", "properties": {"id": TEXT}, "required": ["id"]}
 ROOM = schema("room", "starts", "capacity", "confirm_token", "key", required=("room", "starts"))
+NESTED = schema("text")
+NESTED["properties"] = {**NESTED["properties"], "options": schema("key", "speed")}
 TOOLS: list[Json] = [
     {"name": "write", "inputSchema": schema("text", "note", "pin", "key", required=("key",))},
     {"name": "plain", "inputSchema": schema("text", "note", "pin")},
+    {"name": "nested", "inputSchema": NESTED},
     {"name": "other", "inputSchema": schema("text", "note", "pin")},
     {"name": "made", "inputSchema": schema("text"), "outputSchema": MADE},
     {"name": "rows", "inputSchema": schema("table", "rows", "key")},
@@ -113,7 +116,8 @@ class Works:
         self.append("calls.jsonl", {**params, "headers": headers})
         if name == "preview" or (name == "room" and not arguments.get("confirm_token")):
             return self.preview(arguments)
-        key = arguments.get("key") or params.get("_meta", {}).get("key")
+        key = arguments.get("key") or arguments.get("options", {}).get("key")
+        key = key or params.get("_meta", {}).get("key")
         if "inputResponses" not in params and self.wants_input():
             return dict(WANTED)
         return self.write(name, arguments, key or headers.get("idempotency-key"))
@@ -178,6 +182,9 @@ class Works:
             if not honoured:
                 self.use(name, arguments)
                 equal = [self.one(name, each, key) for each in items(arguments)[:only]]
+            elif self.has("resumes"):
+                rest = items(arguments)[len(equal) :]
+                equal = [*equal, *(self.one(name, each, key) for each in rest)]
         ids = [one["id"] for one in equal]
         return shown({"id": ids[0], "ids": ids, "honoured": honoured or not known})
 

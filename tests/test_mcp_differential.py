@@ -34,7 +34,7 @@ DRAWN = (
     (re.compile(rb"Task ID: \w+"), b"Task ID: DRAWN"),
     (re.compile(rb'(io.modelcontextprotocol/related-task":\{"taskId":)"[^"]+"'), rb'\1"DRAWN"'),
     (re.compile(rb'"requestState":"[^"]+"'), b'"requestState":"DRAWN"'),
-    (re.compile(rb'"level":"\w+","data":"\w+-level message[^"]*"'), b'"data":"DRAWN"'),
+    (re.compile(rb'"level":"\w+","data":"\w+[- ]level[- ]message[^"]*"'), b'"data":"DRAWN"'),
 )
 BLOB = re.compile(rb'"blob":"([A-Za-z0-9+/=]+)"')
 

@@ -62,7 +62,8 @@ class Room:
         )
         self.desk = GuardDesk(parts, Client(self), self.server, self.session)
 
-    async def write(self, line: bytes) -> None:
+    async def write(self, line: bytes, goes: Callable[[], None] = NOBODY) -> None:
+        goes()
         self.said.append(json.loads(line))
 
     def close(self) -> None:

@@ -1,5 +1,6 @@
 """What a contract says of keys, proofs, names and repeats, on the wire of the proxy."""
 
+import json
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,9 +35,11 @@ def unknown(result: Json, tool: str = "plain") -> bool:
 
 # The key
 
-ARGUMENT, META, HEADER = "key", "'meta:key'", "'header:Idempotency-Key'"
+ARGUMENT, INSIDE = "key", "options.key"
+META, HEADER = "'meta:key'", "'header:Idempotency-Key'"
 PLACES: list[tuple[Way, str, str]] = [
     *((way, "write", ARGUMENT) for way in WAYS),
+    ("process", "nested", INSIDE),
     *((way, "plain", META) for way in WAYS),
     ("session", "plain", HEADER),
     ("stateless", "plain", HEADER),
@@ -47,6 +50,8 @@ def key_in(call: Json, place: str) -> object:
     match place:
         case "key":
             return call["arguments"]["key"]
+        case "options.key":
+            return call["arguments"]["options"]["key"]
         case "'meta:key'":
             return call["_meta"]["key"]
         case _:
@@ -60,15 +65,15 @@ def test_wherever_a_key_travels_each_send_bears_the_same_and_one_has_effect(
 ) -> None:
     contract = f"{{tool: {tool}, key: {{param: {place}, retention: 60}}}}"
     with stated(tmp_path, way, contract) as site, site.client() as caller:
-        properties = tools({"tools": caller.listed()})[tool]["inputSchema"]["properties"]
-        assert "key" not in properties
+        assert '"key"' not in json.dumps(tools({"tools": caller.listed()})[tool])
         site.fates(*fates)
         assert caller.made(tool, TEXT)["id"] == "e1"
         keys = [key_in(call, place) for call in site.calls]
         assert (len(keys), len(set(keys)), len(str(keys[0]))) == (3, 1, 36)
         assert len(site.effects) == 1
+        own: dict[str, Json] = {ARGUMENT: {"key": keys[0]}, INSIDE: {"options": {"key": keys[0]}}}
         for call in site.calls:
-            assert call["arguments"] == ({**TEXT, "key": keys[0]} if place == ARGUMENT else TEXT)
+            assert call["arguments"] == {**TEXT, **own.get(place, {})}
             assert (call.get("_meta", {}).keys() == {"key"}) is (
                 place == META and not caller.stateless
             )
@@ -232,6 +237,22 @@ def test_a_secret_stands_in_no_file_and_no_line_and_is_compared_all_the_same(
         assert not any(each in path.read_bytes() for path in kept for each in secrets)
         assert "-pin" not in caller.proxy.errors + other.proxy.errors + texts(result)
         assert (len(site.effects), len(site.sent("write"))) == (1, sends - 1)
+
+
+@pytest.mark.parametrize("mode", ["guard", "observe"])
+def test_what_is_noted_of_a_call_holds_no_secret(tmp_path: Path, way: Way, mode: str) -> None:
+    contract = "{tool: plain, secret: [pin]}"
+    with stated(tmp_path, way, contract) as site:
+        site.fates("ok", "commit_die", "full")
+        with site.client("--mode", mode) as caller:
+            caller.listed()
+            for text in ("a", "b", "c"):
+                caller.proxy.answer(caller.begin("plain", {"text": text, "pin": "s3cret-pin"}))
+        own = {site.folder / name for name in ("calls.jsonl", "effects.jsonl", "heard.jsonl")}
+        kept = [path for path in site.folder.rglob("*") if path.is_file() and path not in own]
+        assert len(kept) > 3
+        assert not [path for path in kept if b"s3cret-pin" in path.read_bytes()]
+        assert "s3cret-pin" not in caller.proxy.errors
 
 
 def test_two_tools_that_write_the_same_are_one_action_while_it_is_open(

@@ -1,5 +1,6 @@
 """A server's process is gone, and another one still holds its pipes."""
 
+import asyncio
 import contextlib
 import os
 import queue
@@ -11,7 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from mcp_proxy_client import SERVER, Given, Json, Proxy, Site, texts, wait_for
+from mcp_proxy_client import LONG, SERVER, Given, Json, Proxy, Site, texts, wait_for
+from retry_guard_mcp_proxy._child import start
+from retry_guard_mcp_proxy._errors import ClosedError
+from retry_guard_mcp_proxy._pulse import GRACE, Pulse
 
 CHARGE, POST = {"customer": "c", "amount": 1}, {"text": "hello"}
 
@@ -131,6 +135,30 @@ def test_what_is_said_into_a_held_pipe_that_nobody_reads_is_no_hindrance(site: S
 def test_what_was_said_before_a_process_ended_is_still_heard(site: Site) -> None:
     with site.proxy(server=(sys.executable, "-c", LAST, str(site.folder))) as proxy:
         assert len(texts(proxy.called("post", POST))) == 300_000
+
+
+async def test_nobody_is_asked_while_what_was_said_is_still_handed_on() -> None:
+    asked, never = asyncio.Event(), asyncio.Event()
+
+    async def read() -> None:
+        await never.wait()
+
+    async def serves() -> None:
+        asked.set()
+        raise ClosedError
+
+    with start(("true",)) as process:
+        pulse, reading = Pulse(process), asyncio.create_task(read())
+        pulse.busy = True
+        over = asyncio.create_task(pulse.over(reading, serves))
+        await asyncio.to_thread(process.wait)
+        await asyncio.wait({over}, timeout=2.5 * GRACE)
+        assert not over.done()
+        assert not asked.is_set()
+        pulse.busy = False
+        await asyncio.wait_for(over, LONG)
+        assert asked.is_set()
+        reading.cancel()
 
 
 @pytest.mark.parametrize("after", ["0", "600"], ids=["ends at once", "is killed"])

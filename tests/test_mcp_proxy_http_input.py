@@ -166,7 +166,7 @@ def note(line: bytes, message: Message) -> None:
     """Note nothing."""
 
 
-DEAF = Ears(said=nothing, asked=note, ended=nothing, again=list)
+DEAF = Ears(said=nothing, asked=note, refused=nothing, ended=nothing, again=list)
 
 
 @pytest.mark.parametrize("begins", [False, True])

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mcp_proxy_client import INITIALIZE, META, Proxy, Site, texts, turn, wait_for
+from mcp_proxy_client import INITIALIZE, LONG, META, Proxy, Site, texts, turn, wait_for
 from retry_guard_mcp_proxy._child import Patience, start
 from retry_guard_mcp_proxy._errors import DownError
 from retry_guard_mcp_proxy._life import Life
@@ -354,11 +354,30 @@ async def test_nobody_is_given_a_life_that_is_over() -> None:
     async def nothing(*_: object) -> None:
         pass
 
-    lives = Lives(("cat",), Hooks(said=nothing, serves=nothing, lost=nothing, reopen=reopen))
+    lives = Lives(("cat",), Hooks(said=nothing, serves=nothing, lost=nothing, reopen=reopen), LONG)
     await lives.take_over(start(("cat",)))
     await end(await lives.get())
     life = await lives.get()
     assert (life.number, life.over, told) == (2, False, [1, 2])
+    await lives.close(Patience())
+
+
+async def test_who_waits_for_a_life_that_is_over_is_told_whoever_gives_up_meanwhile() -> None:
+    told = asyncio.Event()
+
+    async def lost(*_: object) -> None:
+        told.set()
+
+    async def nothing(*_: object) -> None:
+        pass
+
+    lives = Lives(("cat",), Hooks(said=nothing, serves=nothing, lost=lost, reopen=nothing), LONG)
+    await lives.take_over(start(("cat",)))
+    burying = asyncio.create_task(lives.bury(await lives.get()))
+    await asyncio.sleep(0)
+    burying.cancel()
+    await asyncio.wait_for(told.wait(), LONG)
+    assert burying.cancelled()
     await lives.close(Patience())
 
 

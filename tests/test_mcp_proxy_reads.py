@@ -231,16 +231,20 @@ def test_a_batch_without_a_read_back_is_sent_once(tmp_path: Path, way: Way) -> N
         assert named(site) == ["a"]
 
 
-@pytest.mark.parametrize(("key", "sends"), [("atomic", 2), ("stored_partial", 1)])
+@pytest.mark.parametrize(
+    ("key", "fate", "sends"),
+    [("atomic", "commit_die", 2), ("resumes", "part", 2), ("stored_partial", "part", 1)],
+)
 def test_a_key_of_a_batch_is_relied_on_as_far_as_the_contract_says(
-    tmp_path: Path, way: Way, key: str, sends: int
+    tmp_path: Path, way: Way, key: str, fate: str, sends: int
 ) -> None:
-    """The server knows the key of a batch as a whole, and answers with what it did."""
     batch = {"items": "rows", "identity": ["name"], "key": key}
     contract = {"tool": "rows", "batch": batch, "key": {"param": "key", "retention": 60}}
     with works(tmp_path, yaml({"contracts": [contract]}), way) as site, site.client() as caller:
-        site.fates("commit_die")
+        if key == "resumes":
+            site.switch("resumes")
+        site.fates(fate)
         assert unknown(caller.called("rows", ROWS)) is (sends == 1)
         assert len(site.calls) == sends
         assert len({one["key"] for one in site.sent("rows")}) == 1
-        assert named(site) == ["a", "b", "c"]
+        assert named(site) == (["a", "b", "c"] if sends == 2 else ["a"])

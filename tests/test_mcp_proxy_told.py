@@ -104,8 +104,10 @@ def test_where_the_list_cannot_be_had_the_refusal_says_so_and_why(tmp_path: Path
         assert texts(refused).startswith(f"post: {why} knows whether it has a parameter key")
         assert proxy.said("post: not called while its server lists no tools: it answered")
         lists(site, [tool("other")])
+        proxy.answer(proxy.ask("tools/list"))
         assert "its server does not list it" in texts(proxy.called("post", POST))
         lists(site, [tool("post")])
+        proxy.answer(proxy.ask("tools/list"))
         assert not proxy.called("post", POST)["isError"]
     assert len(site.calls) == 1
 

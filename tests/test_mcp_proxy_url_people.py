@@ -1,5 +1,7 @@
 """A person is asked what became of a call of a server over HTTP, in each generation's way."""
 
+import os
+import signal
 from collections.abc import Generator
 from pathlib import Path
 
@@ -134,6 +136,20 @@ def test_a_question_outlives_the_proxy(site: Works, killed: bool) -> None:
             talk.caller = other  # the question that was put counts
         else:
             talk = Talk(other)
+        assert talk.answered(accepted("happened"))["isError"] is False
+    assert (states(site), len(site.effects), len(site.calls)) == (["done"], 1, 1)
+
+
+def test_who_was_told_that_it_runs_is_asked_by_the_next_call_if_it_ended_unknown(
+    site: Works,
+) -> None:
+    site.fates("commit_gate")
+    with site.client("--answer-within", "3", asks=True) as caller:
+        assert "still running" in texts(caller.called("plain", TEXT, turn("t1")))
+        os.kill(site.lives[-1], signal.SIGKILL)
+        wait_for(lambda: site.records()[0].ended is not None)
+        assert caller.proxy.silent()
+        talk = Talk(caller, "plain", turn("t2"))
         assert talk.answered(accepted("happened"))["isError"] is False
     assert (states(site), len(site.effects), len(site.calls)) == (["done"], 1, 1)
 

@@ -118,6 +118,19 @@ def test_a_failure_that_its_server_tells_as_a_success_is_taken_for_the_result(fo
     assert len(keys(folder)) == BOOKING.count(folder) == 1
 
 
+def test_a_failure_that_its_server_tells_as_a_success_is_none_where_the_contract_says_so(
+    folder: Path,
+) -> None:
+    stated = BOOKING.contracts.rstrip() + "\n    unknown: [{message: AgentDraftError}]\n"
+    broken(folder, BOOKING, "failed")
+    with session(guarded(replace(BOOKING, contracts=stated), folder), folder) as client:
+        told = book(client, slot(folder))
+    first, second = keys(folder)
+    assert first == second
+    assert BOOKING.count(folder) == 1
+    assert told["structuredContent"]["booking_id"] == booking(folder)
+
+
 def test_the_key_is_in_the_list_of_tools_only_where_the_operator_wants_it(folder: Path) -> None:
     own = schemas(direct(BOOKING, folder), folder)
     assert schemas(guarded(BOOKING, folder, "--show-key"), folder) == own

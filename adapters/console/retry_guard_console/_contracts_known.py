@@ -58,14 +58,21 @@ def _of_servers(folder: Path) -> Iterator[Known]:
 
     for kept in all_kept(folder):
         trusted, seen = kept.trusted(), kept.seen()
-        name = str(trusted.get("name", ""))
+        name = trusted.name
         server = f"{name} ({kept.server})" if name else kept.server
-        for tool, pin in trusted.get("tools", {}).items():
-            who = f"{name}, trusted since {moment(trusted.get('at', 0))} UTC"
-            yield Known(tool, server, {"tool": tool, **pin.get("contract", {})}, who)
-        for tool, one in seen.get("tools", {}).items():
-            if one.get("who") == "server" or one.get("stated"):
+        for tool in trusted.tools.keys() - set(trusted.unread()):
+            who = f"{name}, trusted since {moment(trusted.at)} UTC"
+            yield Known(tool, server, {"tool": tool, **trusted.tools[tool]["contract"]}, who)
+        for tool, one in seen.tools.items():
+            stated = _object(one, "stated")
+            if one.get("who") == "server" or stated:
                 if one.get("who") not in ("trusted", "file"):
-                    yield Known(tool, server, {"tool": tool, **(one["stated"] or {})}, NOT_TRUSTED)
+                    yield Known(tool, server, {"tool": tool, **stated}, NOT_TRUSTED)
             elif one.get("who") == "nobody":
                 yield Known(tool, server, {"tool": tool}, NOBODY)
+
+
+def _object(holder: dict[str, Any], name: str) -> dict[str, Any]:
+    """A member that is an object; empty where there is none: the file may hold anything."""
+    value: Any = holder.get(name)
+    return value if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownVariableType] - of any JSON

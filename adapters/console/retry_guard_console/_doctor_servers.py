@@ -1,10 +1,13 @@
 """What `retry-guard doctor` says of the MCP servers that proxies have seen."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retry_guard_console._shared import moment
 from retry_guard_ledgers import Finding, beside
+
+if TYPE_CHECKING:
+    from retry_guard_mcp_proxy import Sheet
 
 
 def servers(url: str | None) -> list[Finding]:
@@ -15,23 +18,29 @@ def servers(url: str | None) -> list[Finding]:
     if folder is None:
         return []
     try:
-        return [one for kept in all_kept(folder) for one in _server(kept.server, kept.seen())]
+        found = list(all_kept(folder))
+        seen = [one for kept in found for one in _server(kept.server, kept.seen())]
+        return [*seen, *(one for kept in found for one in _unread(kept.server, kept.trusted()))]
     except KeptError as error:
         return [Finding("servers", well=False, text=str(error))]
 
 
-def _server(name: str, seen: Mapping[str, Any]) -> Iterator[Finding]:
-    tools: dict[str, Any] = seen.get("tools", {})
-    if not tools:
-        return
+def _server(name: str, seen: "Sheet") -> Iterator[Finding]:
     groups: dict[str, list[str]] = {}
-    for tool, known in tools.items():
+    for tool, known in seen.tools.items():
         groups.setdefault(_group(known), []).append(tool)
     for group in (_GUARDED, _READS, _UNTRUSTED, _BARE, _UNLISTED):
         if group in groups:
             text = f"{group}: {', '.join(sorted(groups[group]))}"
-            when = f" (seen {moment(seen['at'])} UTC)"
+            when = f" (seen {moment(seen.at)} UTC)"
             yield Finding(name, well=group in (_GUARDED, _READS), text=text + when)
+
+
+def _unread(name: str, trusted: "Sheet") -> Iterator[Finding]:
+    odd = trusted.unread()
+    if odd:
+        text = f"trusted, says its file, which does not say in what, so it is not: {', '.join(odd)}"
+        yield Finding(name, well=False, text=text)
 
 
 _GUARDED, _READS = "guarded", "read, so they pass"

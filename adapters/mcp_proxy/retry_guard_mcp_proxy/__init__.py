@@ -1,6 +1,6 @@
 """The retry guard on the pipe between any MCP client and any MCP server."""
 
-from retry_guard_mcp_proxy._kept import Kept, KeptError, all_kept, observed
+from retry_guard_mcp_proxy._kept import Kept, KeptError, Sheet, all_kept, observed
 from retry_guard_mcp_proxy._serve import look_at, serve
 from retry_guard_mcp_proxy._settings import Settings
 from retry_guard_mcp_proxy._surveyed import Offer, Surveyed
@@ -10,6 +10,7 @@ __all__ = [
     "KeptError",
     "Offer",
     "Settings",
+    "Sheet",
     "Surveyed",
     "all_kept",
     "look_at",

@@ -6,11 +6,13 @@ from typing import Any, assert_never
 from retry_guard import (
     Done,
     GuardError,
+    LedgerError,
     NotExecuted,
     NotExecutedError,
     Outcome,
     Unresolved,
     explain,
+    unsent,
 )
 from retry_guard_mcp_proxy._judging import Answer
 from retry_guard_mcp_proxy._messages import Message, is_list, is_object, meta_of
@@ -21,7 +23,6 @@ MARK = "retry-guard/outcome"
 
 _NO_PREVIEW = "no preview was made: the action is done already, and its result is"
 _NO_RESULT = "no preview was made: the action is done already"
-_TOO_SLOW = "the guard's ledger did not answer in the time for which the client waits"
 
 
 def answer_of(outcome: Outcome, own: Answer | None, *, structured: bool) -> Message:
@@ -70,14 +71,18 @@ def _known(outcome: Unresolved) -> Message:
 def unfinished(tool: str, action: str | None) -> Message:
     """Return the answer to a call whose client waits no longer. `action`: None: not begun yet."""
     if action is None:
-        return {"result": failed(str(NotExecutedError(NotExecuted(_TOO_SLOW))))}
+        return {"result": failed(unsent("no_time", tool))}
     runs = Unresolved(action, "still_running", tool=tool)
     return {"result": _noted(failed(explain(runs)), _known(runs))}
 
 
-def refused(error: GuardError) -> Message:
-    """Return the answer to a call that could not be guarded, so that nothing was sent."""
-    return {"result": failed(str(error))}
+def refused(tool: str, error: GuardError) -> Message:
+    """Return the answer to a call that could not be guarded, so that nothing was sent.
+
+    What a ledger says is for the operator, and without it nothing is known of earlier calls.
+    """
+    is_blind = isinstance(error, LedgerError)
+    return {"result": failed(unsent("ledger_failed", tool) if is_blind else str(error))}
 
 
 def failed(text: str) -> Message:

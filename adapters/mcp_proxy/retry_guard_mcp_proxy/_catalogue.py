@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import time
 from typing import Any
 
 from retry_guard import AsyncGuard, Contract
@@ -15,6 +16,11 @@ from retry_guard_mcp_proxy._tools import Tools
 from retry_guard_mcp_proxy._trust import Trust
 from retry_guard_mcp_proxy._upstream import Upstream
 
+_AGAIN = 10.0
+"""Seconds before a list that could not be had is asked for again in the same life."""
+_TRIES = 3
+"""How often a list is asked for that a server begins and another one may have ended."""
+
 
 class Catalogue:
     """What counts for each tool, for these guards. `tools`: what is known of them."""
@@ -25,12 +31,15 @@ class Catalogue:
         """Raises `UsageError` for what is trusted and does not fit together."""
         self._guards, self._upstream, self._session = guards, upstream, session
         contracts = guards[0].contracts
-        self._trust = trust = Trust(contracts, parts.pins) if parts.heeds else None
+        self._pins, self._reading = parts.pins, asyncio.Lock()
+        pinned = {} if parts.pins is None else parts.pins.now
+        self._trust = trust = Trust(contracts, pinned) if parts.heeds else None
         show, adopt = parts.show_key, self._adopt
         self.tools = Tools(contracts, show_key=show, trust=trust, adopt=adopt)
         for contract in () if trust is None else trust.before():
             self._adopt(contract)
         self._naming, self._listing = Naming(parts.kept), asyncio.Lock()
+        self._vain: tuple[int, float] | None = None
         self._writing: set[asyncio.Task[Any]] = set()
 
     def _adopt(self, contract: Contract) -> None:
@@ -64,15 +73,17 @@ class Catalogue:
 
         Where there is none, the tool is guarded as if nothing were trusted.
         """
-        if not self.tools.must_be_listed(name):
+        await self._heed_pins()
+        if not self._must_ask(name):
             return
         async with self._listing:
-            if not self.tools.must_be_listed(name):
+            if not self._must_ask(name):
                 return  # another call has asked meanwhile
             try:
-                listed = await list_tools(self._upstream, self._session)
+                listed = await self._listed()
             except ListingError as error:
                 self.tools.failed = error.why
+                self._vain = self.tools.life, time.monotonic() + _AGAIN
                 trusted = self._trust is not None and self._trust.waits_for(name)
                 what = "not trusted" if trusted else "not called"
                 note(f"{shown(name)}: {what} while its server lists no tools: {error}")
@@ -80,13 +91,45 @@ class Catalogue:
             self.tools.learn(listed)
             self._tell()
 
+    def _must_ask(self, name: str) -> bool:
+        if not self.tools.must_be_listed(name):
+            return False
+        life, until = self._vain or (None, 0.0)
+        return life != self.tools.life or time.monotonic() >= until
+
+    async def _heed_pins(self) -> None:
+        """Let what is trusted by now count, where the operator has changed it meanwhile."""
+        pins = self._pins
+        if pins is None or self._trust is None or not pins.are_old():
+            return
+        async with self._reading:
+            if not pins.are_old():
+                return  # another call has read it meanwhile
+            await asyncio.to_thread(pins.read)
+            self._trust = self._trust.renewed(pins.now)
+            self.tools.trusts(self._trust)
+        self._tell()
+
+    def rests_on_trust(self, name: str) -> bool:
+        """Whether what counts for a tool is, or was, what an operator trusts of its server."""
+        return self._trust is not None and self._trust.has_trusted(name)
+
     async def look_up(self, name: str) -> None:
         """Ask the server for its list, where it is not known what results this tool declares."""
         async with self._listing:
             if name not in self.tools.known:
                 with contextlib.suppress(ListingError):  # it stays unknown
-                    self.tools.learn(await list_tools(self._upstream, self._session))
+                    self.tools.learn(await self._listed())
                     self._tell()
+
+    async def _listed(self) -> list[Any]:
+        """The list of one life of the server. Raises `ListingError`."""
+        for _ in range(_TRIES):
+            life = self.tools.life
+            listed = await list_tools(self._upstream, self._session)
+            if life == self.tools.life:
+                return listed
+        raise ListingError("it changed each time meanwhile")
 
     async def close(self) -> None:
         """Return when all is kept."""

@@ -47,6 +47,14 @@ class GuardDesk:
         self._running = Running()
         self._timing = Timing(client, session, self._keep, stated=parts.answer_within)
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._ends = Ends(
+            client=client,
+            upstream=upstream,
+            over=self._running.over,
+            fit=self._answering.fit,
+            life=lambda: self._tools.life,
+            identity=self._answering.identity,
+        )
 
     def owns(self, message: Message) -> bool:
         """Whether it is a call of a tool that is guarded."""
@@ -75,8 +83,7 @@ class GuardDesk:
             return
         asker = Asker(request, name)
         self._running.asks(asker)
-        ends = Ends(client=self._client, upstream=self._upstream, over=self._running.over)
-        exchange = Exchange(asker, arguments, ends)
+        exchange = Exchange(asker, arguments, self._ends)
         equal = self._running.paused_like(exchange)
         if equal is not None and {"requestState", "inputResponses"} & params.keys():
             self._timing.watch(asker, equal)
@@ -136,6 +143,10 @@ class GuardDesk:
         """Learn that the server is another one from now on."""
         if given is None:
             self._tools.restarted()
+
+    def renewed(self) -> None:
+        """Learn that the server may be another one from now on."""
+        self._tools.restarted()
 
     async def settled(self) -> None:
         """Return when no call is under way."""

@@ -1,10 +1,12 @@
 """One guarded call on its way: who waits for it, what is sent for it, what came back."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+from retry_guard import Contract, hold, may_go
 from retry_guard_mcp_proxy._answers import complete
 from retry_guard_mcp_proxy._asker import Asker
 from retry_guard_mcp_proxy._client import Client
@@ -28,15 +30,30 @@ INPUT = "input_required"
 """The type of a result that is none yet: the server wants input first."""
 PAUSE = 600.0
 """Seconds in which a client has to go on with a call for which the server wants input."""
+_TOO_LATE = (
+    "nothing was sent: it had to wait, and meanwhile it was not this call's to send any more"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ends:
-    """What is at both ends of a call. `over`: an asker got its answer, or nobody wants it."""
+    """What is at both ends of a call. `over`: an asker got its answer, or nobody wants it.
+
+    `fit`: returns when the tool, as its server lists it now, takes what is sent; raises
+    `DownError`. `life`: another number, once that server may be another one. `identity`: what
+    equal calls of a tool share; None: there is none.
+    """
 
     client: Client
     upstream: Upstream
     over: Callable[[Asker], None]
+    fit: Callable[["Exchange"], Awaitable[None]]
+    life: Callable[[], int]
+    identity: Callable[["Exchange"], bytes | None]
+
+
+class _NotYetError(DownError):
+    """It was about to be sent, and may not be before more is known."""
 
 
 class Exchange:
@@ -47,8 +64,8 @@ class Exchange:
     so that no first request is made. `answered`: only the record of it is not finished yet.
     `last`: the server's last answer. `sends`: the ids of requests under way. `paused`: the server
     wants input, and the client has not given it yet. `standing`: what is to be answered where a
-    person's word does not come in time; None: the call itself is under way. `asks`: the guard
-    would ask a person now.
+    person's word does not come in time; None: the call itself is under way. `contract`: what the
+    guard carries it out by.
     """
 
     def __init__(self, asker: Asker, arguments: Message, ends: Ends) -> None:
@@ -60,6 +77,7 @@ class Exchange:
         self.sending = self.dropped = self.answered = False
         self.task: asyncio.Task[None] | None = None
         self.standing: Message | None = None
+        self.contract: Contract | None = None
         self.here: Deliveries | None = None
         self.request = asker.request
         self._next: asyncio.Future[Asker] | None = None
@@ -75,8 +93,9 @@ class Exchange:
         return self.asker is not None and not self.asker.cancelled
 
     def is_like(self, other: "Exchange") -> bool:
-        """Whether it is an equal call."""
-        return (self.tool, self.arguments) == (other.tool, other.arguments)
+        """Whether it is an equal call, as the guard sees it: 1 is 1.0, and not true."""
+        mine = self._ends.identity(self) if self.tool == other.tool else None
+        return mine is not None and mine == self._ends.identity(other)
 
     def go_on(self, asker: Asker) -> None:
         """Take the request that gives the input."""
@@ -125,14 +144,27 @@ class Exchange:
         self.sending = True
         self.sends.add(given)
         try:
-            headers, upstream = _named(extra, "header:"), self._ends.upstream
-            response = await upstream.request(given, "tools/call", whole, headers, self._goes)
+            response = await self._asked(given, whole, extra)
         finally:
             self.sends.discard(given)
         return Answer(without_ours(response) or response)
 
-    def _goes(self) -> None:
+    async def _asked(self, given: str, whole: Message, extra: dict[str, str]) -> Message:
+        """Make the request to a server that is known to take it, while the action is ours."""
+        headers, upstream = _named(extra, "header:"), self._ends.upstream
+        while True:
+            await self._ends.fit(self)
+            goes = partial(self._goes, extra, self._ends.life())
+            try:
+                return await upstream.request(given, "tools/call", whole, headers, goes)
+            except _NotYetError:
+                if not await hold(extra):
+                    raise DownError(_TOO_LATE) from None
+
+    def _goes(self, extra: dict[str, str], life: int) -> None:
         self._check()
+        if life != self._ends.life() or not may_go(extra):
+            raise _NotYetError
         self.sent = True
 
     def _check(self) -> None:

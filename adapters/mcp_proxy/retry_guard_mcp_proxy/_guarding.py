@@ -48,6 +48,10 @@ class Desk(Protocol):
         """Learn that no answer will come to what passed; with an id: to that request."""
         ...
 
+    def renewed(self) -> None:
+        """Learn that the server may be another one from now on."""
+        ...
+
     async def settled(self) -> None:
         """Return when no call is under way."""
         ...

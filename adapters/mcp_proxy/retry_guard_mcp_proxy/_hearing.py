@@ -12,7 +12,7 @@ from retry_guard_mcp_proxy._messages import (
     failure,
     is_list,
     is_message,
-    read,
+    read_odd,
 )
 
 _ID = re.compile(rb'"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d{1,18})')
@@ -35,11 +35,11 @@ def heard(line: bytes) -> Heard | None:
     """
     whole = line if line.endswith(b"\n") else line + b"\n"
     try:
-        said: Any = read(whole)
+        said: Any = read_odd(whole)
     except UnreadableError:
         whole = line.decode("utf-8", "replace").rstrip("\n").encode() + b"\n"
         try:
-            said = read(whole)
+            said = read_odd(whole)
         except UnreadableError:
             return _lost(line)
     if is_message(said):

@@ -55,7 +55,7 @@ class HttpUpstream:
     ) -> None:
         """Connect to nothing yet. `headers`: of every request. `silence`: in place of SILENCE."""
         self._ears, self._wire = ears, Wire(url, headers, silence)
-        self._link = Link(self._wire, session, self._said)
+        self._link = Link(self._wire, session, self._said, ears.anew)
         self._sender = Sender(self._wire, self._link, session)
         self._ids, self._asked, self._passing = Waiting(), Asked(), Passing()
 
@@ -107,7 +107,11 @@ class HttpUpstream:
             if answer is not None:
                 said = line if answer is message else encoded(answer)
                 self._passing.begin(self._sender.tell(said, message), message)
-        elif message.get("method") != CANCELLED or not self._passing.stop(message):
+        else:
+            if message.get("method") == CANCELLED:
+                self._ears.asked(line, message)
+                if self._passing.stop(message):
+                    return
             self._passing.begin(self._sender.tell(line, message), message)
 
     async def _refuse(self, line: bytes, messages: list[Any]) -> None:

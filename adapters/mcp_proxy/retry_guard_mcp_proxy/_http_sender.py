@@ -82,8 +82,8 @@ class Sender:
             headers={**more, **headers},
             hear=self._link.hear(),
             resumes=not stateless,
+            goes=goes,
         )
-        goes()
         try:
             reply = await self._wire.ask(asking)
         except httpx2.HTTPStatusError as error:

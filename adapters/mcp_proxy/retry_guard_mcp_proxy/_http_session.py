@@ -35,9 +35,14 @@ class Link:
     """A session. `number`: how many there were before."""
 
     def __init__(
-        self, wire: Wire, session: Session, said: Callable[[int, Heard], Awaitable[None]]
+        self,
+        wire: Wire,
+        session: Session,
+        said: Callable[[int, Heard], Awaitable[None]],
+        anew: Callable[[], None],
     ) -> None:
-        """There is none yet. `said`: hears what the server says by itself."""
+        """There is none yet. `said`: hears what the server says by itself. `anew`: see `Ears`."""
+        self._anew = anew
         self.number = self._count = 0
         self._wire, self._session, self._said = wire, session, said
         self._id: str | None = None
@@ -65,6 +70,7 @@ class Link:
         message = reply.heard.message
         if not is_object(message) or "result" not in message:
             return
+        self._anew()
         self.quiet()
         version = object_in(message, "result").get("protocolVersion")
         self._id = reply.headers.get(SESSION)

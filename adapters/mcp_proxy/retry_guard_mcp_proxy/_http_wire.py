@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import httpx2
 
@@ -12,6 +12,7 @@ from retry_guard_mcp_proxy._errors import ClosedError, ServerError
 from retry_guard_mcp_proxy._hearing import Heard
 from retry_guard_mcp_proxy._http_events import EVENTS, Tail, answers, messages, refusal, refused
 from retry_guard_mcp_proxy._messages import is_object, is_response
+from retry_guard_mcp_proxy._upstream import NOBODY
 
 SILENCE = 900.0
 """Seconds without a byte after which nobody waits for an answer any more."""
@@ -40,6 +41,8 @@ class Asking:
     """A request. `given`: its id. `hear`: what the server says before the answer.
 
     `resumes`: the server keeps the rest of an answer that broke off, if it numbers its events.
+    `goes`: called when there is a connection, right before the first byte; what it raises comes
+    through, and nothing is sent.
     """
 
     line: bytes
@@ -47,6 +50,17 @@ class Asking:
     headers: Mapping[str, str]
     hear: Hear
     resumes: bool
+    goes: Callable[[], None] = NOBODY
+
+    @property
+    def extensions(self) -> dict[str, Any]:
+        """What httpcore calls on its way."""
+        return {} if self.goes is NOBODY else {"trace": self._reached}
+
+    async def _reached(self, step: str, info: Mapping[str, Any]) -> None:
+        # A proxy on the way is asked first, by a request of its own, for a tunnel.
+        if step.endswith(".send_request_headers.started") and info["request"].method != b"CONNECT":
+            self.goes()
 
 
 class Wire:
@@ -79,7 +93,13 @@ class Wire:
         """
         tail, began, found = Tail(), httpx2.Headers(), None
         headers = {**ACCEPT, **asking.headers}
-        sent = self._client.stream("POST", self._url, content=asking.line, headers=headers)
+        sent = self._client.stream(
+            "POST",
+            self._url,
+            content=asking.line,
+            headers=headers,
+            extensions=asking.extensions,
+        )
         try:
             async with sent as response:
                 began = response.headers

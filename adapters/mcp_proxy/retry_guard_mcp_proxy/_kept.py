@@ -8,24 +8,52 @@ NAME.observed.jsonl   what a guard would have done, a line each (the former ones
 """
 
 import json
-import os
 import re
-import stat
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from retry_guard_core import GuardError
+from retry_guard_mcp_proxy._files import (
+    KeptError,
+    append,
+    content,
+    document,
+    moment_of,
+    told,
+    write,
+)
+from retry_guard_mcp_proxy._messages import Message, is_object, object_in
+
+__all__ = ["MOST", "Kept", "KeptError", "Sheet", "Stamp", "all_kept", "observed"]
 
 MOST = 4_000_000
 """Bytes of a file of observations, before it becomes the former one."""
 _SEEN, _TRUST, _OBSERVED = ".seen.json", ".trust.json", ".observed.jsonl"
-_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+
+Stamp = tuple[int, ...] | None
+"""Another one where a file may be another one; None: there is none."""
 
 
-class KeptError(GuardError):
-    """A file beside the ledger cannot be read or written. The message names it, and says why."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sheet:
+    """What stands in a file of a server. `name`: what an operator calls it; `at`: when, in seconds.
+
+    `tools`: what is said of each; `odd`: the tools of which nothing is said that can be read.
+    """
+
+    server: str
+    name: str
+    at: float
+    tools: dict[str, Message]
+    odd: tuple[str, ...]
+
+    def unread(self) -> tuple[str, ...]:
+        """Return the tools of which a file of trust does not say in what there is trust."""
+        from retry_guard_mcp_proxy._trust import pins_in  # noqa: PLC0415 - slow to import
+
+        return pins_in(self)[1]
 
 
 class Kept:
@@ -36,50 +64,49 @@ class Kept:
         self.folder, self.server = folder, server
         self._stem = re.sub(r"[^\w.\-]", "_", server)
 
-    def seen(self) -> dict[str, Any]:
+    def seen(self) -> Sheet:
         """Return what was last seen of its tools; empty where nothing was. Raises `KeptError`."""
-        return _read(self.folder / f"{self._stem}{_SEEN}")
+        return _sheet(self.folder / f"{self._stem}{_SEEN}")
 
     def see(self, tools: dict[str, Any], now: float) -> None:
         """Keep what is seen of its tools. Raises `KeptError`."""
-        _write(
-            self.folder / f"{self._stem}{_SEEN}",
-            {"server": self.server, "at": now, "tools": tools},
-        )
+        path = self.folder / f"{self._stem}{_SEEN}"
+        write(path, {"server": self.server, "at": now, "tools": tools})
 
-    def trusted(self) -> dict[str, Any]:
+    @property
+    def _trust(self) -> Path:
+        return self.folder / f"{self._stem}{_TRUST}"
+
+    def trusted(self) -> Sheet:
         """Return what is trusted; empty where nothing is. Raises `KeptError`."""
-        return _read(self.folder / f"{self._stem}{_TRUST}")
+        return _sheet(self._trust)
 
     def trust(self, name: str, tools: dict[str, Any], now: float) -> Path:
         """Keep what is trusted, in place of what was; return where. Raises `KeptError`."""
-        path = self.folder / f"{self._stem}{_TRUST}"
-        _write(path, {"server": self.server, "name": name, "at": now, "tools": tools})
-        return path
+        write(self._trust, {"server": self.server, "name": name, "at": now, "tools": tools})
+        return self._trust
+
+    def stamp(self) -> Stamp:
+        """Return what tells whether what is trusted may have changed. Raises `KeptError`."""
+        with told(self._trust), suppress(FileNotFoundError):
+            found = self._trust.lstat()
+            return found.st_ino, found.st_mtime_ns, found.st_ctime_ns, found.st_size
+        return None
 
     def observe(self, line: dict[str, Any]) -> None:
         """Add an observation. Raises `KeptError`."""
         path = self.folder / f"{self._stem}{_OBSERVED}"
-        text = json.dumps({"server": self.server, **line}) + "\n"
-        with _told(path):
-            self.folder.mkdir(mode=0o700, exist_ok=True)
-            with suppress(FileNotFoundError):
-                if path.lstat().st_size > MOST:
-                    path.replace(f"{path}.old")
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | _FLAGS
-            handle = os.open(path, flags, 0o600)
-            with os.fdopen(handle, "wb", buffering=0) as file:
-                file.write(text.encode())
+        with told(path), suppress(FileNotFoundError):
+            if path.lstat().st_size > MOST:
+                path.replace(f"{path}.old")
+        append(path, json.dumps({"server": self.server, **line}) + "\n")
 
 
 def all_kept(folder: Path) -> Iterator[Kept]:
     """Yield every server of which something was seen or is trusted. Raises `KeptError`."""
-    names: set[str] = set()
-    for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
-        name = _read(path).get("server")
-        if isinstance(name, str):
-            names.add(name)
-    yield from (Kept(folder, name) for name in sorted(names))
+    paths = sorted(folder.glob("*.json")) if folder.is_dir() else ()
+    names = {_sheet(path).server for path in paths}
+    yield from (Kept(folder, name) for name in sorted(names - {""}))
 
 
 def observed(folder: Path) -> list[dict[str, Any]]:
@@ -91,68 +118,25 @@ def observed(folder: Path) -> list[dict[str, Any]]:
     return sorted(found, key=lambda one: one["at"])
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    for line in _bytes(path).splitlines():
-        try:
+def _lines(path: Path) -> Iterator[Message]:
+    for line in content(path).splitlines():
+        with suppress(ValueError, RecursionError):
             one: Any = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(one, dict) and isinstance(one.get("at"), int | float):  # pyright: ignore[reportUnknownMemberType] - of any JSON
-            yield one  # pyright: ignore[reportUnknownVariableType] - (the same)
+            if is_object(one) and moment_of(one.get("at")) is not None:
+                yield one
 
 
-class _told:  # noqa: N801 - it is used like a function
-    """Makes what the system refuses one line that names the file."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, OSError):
-            raise KeptError(f"{self._path}: {error.strerror or error}") from error
+def _sheet(path: Path) -> Sheet:
+    found = document(path)
+    tools: dict[str, Any] = object_in(found, "tools")
+    return Sheet(
+        server=_text(found.get("server")),
+        name=_text(found.get("name")),
+        at=moment_of(found.get("at")) or 0.0,
+        tools={name: one for name, one in tools.items() if is_object(one)},
+        odd=tuple(sorted(name for name, one in tools.items() if not is_object(one))),
+    )
 
 
-def _bytes(path: Path) -> bytes:
-    with _told(path):
-        handle = os.open(path, os.O_RDONLY | _FLAGS)
-        with os.fdopen(handle, "rb") as file:
-            mode = os.fstat(file.fileno()).st_mode
-            if not stat.S_ISREG(mode) or mode & 0o022:
-                raise KeptError(f"{path}: others can write it: remove it, or chmod 600")
-            return file.read()
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        path.lstat()
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise KeptError(f"{path}: {error.strerror}") from error
-    try:
-        found: Any = json.loads(_bytes(path))
-    except (ValueError, RecursionError):
-        raise KeptError(f"{path}: is damaged: remove it") from None
-    if not isinstance(found, dict):
-        raise KeptError(f"{path}: is damaged: remove it")
-    tools: Any = found.get("tools")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - of any JSON
-    return {**found, "tools": tools if isinstance(tools, dict) else {}}  # pyright: ignore[reportUnknownVariableType] - (the same)
-
-
-def _write(path: Path, value: dict[str, Any]) -> None:
-    """Write a file whole or not at all."""
-    draft = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
-    with _told(path):
-        path.parent.mkdir(mode=0o700, exist_ok=True)
-        try:
-            handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600)
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(value, file, indent=1)
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

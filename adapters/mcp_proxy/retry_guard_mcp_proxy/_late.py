@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 class Deliveries:
     """What one call would have noted, with the turn of its caller.
 
-    `open`: the id of the record that it holds, or waits for; None: it has none yet.
+    `open`: the id of the record that it holds, or waits for; None: it has none yet. `met`: the
+    record that counted for it last.
     """
 
     def __init__(self, turn: str | None) -> None:
         """Nothing yet."""
         self.turn = turn
         self.open: str | None = None
+        self.met: Record | None = None
         self.noted: list[tuple[str, str]] = []
 
 
@@ -52,8 +54,9 @@ class LateLedger:
     def claim(self, record: "Record", after: "Record | None", now: "Now") -> "Record":
         """Claim, and note which record counts."""
         known, here = self._ledger.claim(record, after, now), _HERE.get()
-        if here is not None and known.state == "open":
-            here.open = about(known).id
+        if here is not None:
+            here.met = known
+            here.open = about(known).id if known.state == "open" else here.open
         return known
 
     def deliver(self, scope: str, action: str, turn: str | None, *, back: bool = False) -> None:

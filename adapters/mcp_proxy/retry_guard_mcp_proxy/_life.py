@@ -12,6 +12,7 @@ from retry_guard_mcp_proxy._hearing import Heard, heard
 from retry_guard_mcp_proxy._notes import note
 from retry_guard_mcp_proxy._pulse import Pulse
 from retry_guard_mcp_proxy._streams import Outlet, lines, outlet, pieces
+from retry_guard_mcp_proxy._upstream import NOBODY
 
 _DRAIN = 1.0
 """Seconds in which what a server said before it ended is still read."""
@@ -84,10 +85,13 @@ class Life:
         """Return when it is known whether anybody serves; if not, the life is over then."""
         await self._pulse.sure.wait()
 
-    async def say(self, line: bytes) -> None:
-        """Write a line. Raises `ClosedError` where nobody reads; the life is over then."""
+    async def say(self, line: bytes, goes: Callable[[], None] = NOBODY) -> None:
+        """Write a line. Raises `ClosedError` where nobody reads; the life is over then.
+
+        `goes`: see `Outlet.write`.
+        """
         try:
-            await self._inlet.write(line)
+            await self._inlet.write(line, goes)
         except OSError:
             self.over = True
             raise ClosedError("the connection closed: the server does not read") from None

@@ -32,13 +32,19 @@ class Hooks:
 class Lives:
     """Starts a process when the last one ended. `current`: the one that is spoken to."""
 
-    def __init__(self, command: Sequence[str], hooks: Hooks) -> None:
-        """Start nothing: `take_over` takes the process that was started already."""
+    def __init__(self, command: Sequence[str], hooks: Hooks, opening: float) -> None:
+        """Start nothing: `take_over` takes the process that was started already.
+
+        `opening`: seconds that `reopen` may take. Whoever waits for the next life waits no longer
+        than for what has begun within as much.
+        """
         self.current: Life | None = None
         self._command, self._hooks, self._restarts = command, hooks, Restarts()
+        self._opening = opening
         self._count, self._closing = 0, False
         self._starting: asyncio.Task[None] | None = None
         self._burying, self._running = asyncio.Lock(), set[Life]()
+        self._burials = set[asyncio.Task[None]]()
 
     async def take_over(self, process: subprocess.Popen[bytes]) -> None:
         """Take over the process that was started, and begin to hear it."""
@@ -52,7 +58,16 @@ class Lives:
         return life
 
     async def bury(self, life: Life) -> None:
-        """End a life that is over, once, and tell whoever waited for it."""
+        """End a life that is over, once, and tell whoever waited for it.
+
+        That goes on where this is cancelled, so that nobody waits in vain.
+        """
+        burying = asyncio.create_task(self._bury(life))
+        self._burials.add(burying)
+        burying.add_done_callback(self._burials.discard)
+        await asyncio.shield(burying)
+
+    async def _bury(self, life: Life) -> None:
         async with self._burying:
             if life.buried or self._closing:
                 return
@@ -86,12 +101,16 @@ class Lives:
         try:
             async with self._burying:
                 pass  # whoever waited for the last life is told first
+            loop = asyncio.get_running_loop()
+            began = loop.time()
             while True:
                 await asyncio.sleep(self._restarts.next())
                 try:
                     self.current = await self._started()
                 except ServerError as error:
-                    self._restarts.how = str(error)
+                    self._restarts.failed(str(error))
+                    if loop.time() - began >= self._opening:
+                        raise DownError(f"the server was started anew, but {error}") from None
                 else:
                     return
         finally:
@@ -101,7 +120,7 @@ class Lives:
         """Start the process, and let it know what the last one knew. Raises `ServerError`."""
         life = await self._born(start(self._command))
         try:
-            await self._hooks.reopen(life)
+            await asyncio.wait_for(self._hooks.reopen(life), self._opening)
         except (TimeoutError, ServerError) as error:
             await self.bury(life)
             why = str(error) or "it did not answer"

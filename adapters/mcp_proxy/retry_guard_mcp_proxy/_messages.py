@@ -19,19 +19,34 @@ class UnreadableError(ValueError):
     """The line holds no JSON that can be read."""
 
 
+class BeyondError(UnreadableError):
+    """It may be JSON, and what it holds cannot be held here: too deep, too long a number, NaN."""
+
+
 def read(line: bytes) -> Any:
-    """Return what a line holds. Raises `UnreadableError`."""
+    """Return what a line holds. Raises `UnreadableError`, and `BeyondError`."""
+    return _read(_DECODER, line)
+
+
+def read_odd(line: bytes) -> Any:
+    """Return what a line holds, which may be NaN or an infinity too. Raises as `read` does."""
+    return _read(_ODD, line)
+
+
+def _read(decoder: json.JSONDecoder, line: bytes) -> Any:
     try:
-        return _DECODER.decode(line.decode())
-    except (ValueError, RecursionError) as error:
+        return decoder.decode(line.decode())
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise UnreadableError(str(error)) from None
+    except (ValueError, RecursionError) as error:
+        raise BeyondError(str(error)) from None
 
 
 def _refuse(text: str) -> NoReturn:
     raise ValueError(f"{text} is no JSON")
 
 
-_DECODER = json.JSONDecoder(parse_constant=_refuse)
+_DECODER, _ODD = json.JSONDecoder(parse_constant=_refuse), json.JSONDecoder()
 _ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 
 
@@ -86,7 +101,7 @@ def meta_of(holder: Mapping[str, Any]) -> Message:
 
 
 def encoded(message: Mapping[str, Any] | list[Message]) -> bytes:
-    """Return a message as one line; a number that is too large for a float is null in it.
+    """Return a message as one line; what is no number of JSON (NaN, an infinity) is null in it.
 
     Raises `RecursionError` for what is nested too deep.
     """

@@ -1,8 +1,9 @@
 """What the operator is told of the server's tools: each once on standard error, all in a file."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from retry_guard_contracts import Contract
@@ -11,6 +12,9 @@ from retry_guard_mcp_proxy._messages import Message, is_object, meta_of
 from retry_guard_mcp_proxy._notes import note
 from retry_guard_mcp_proxy._stated import STATED, is_said_to_read, is_said_to_write
 from retry_guard_mcp_proxy._trust import UNTRUSTED, Word
+
+_MOST, _LONGEST, _WIDEST = 20, 120, 500
+"""Names on a line, characters of a name, and of a sentence with a server's words in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +60,13 @@ class Naming:
         self._say("a contract, but the server lists no such tool", sorted(seen.unlisted))
         for name, word in words.items():
             if word.note not in ("", UNTRUSTED):
-                self._say(word.note, [name])
+                self._say(line(word.note), [name])
 
     def _say(self, what: str, names: Iterable[str]) -> None:
         new = [name for name in names if (what, name) not in self._named]
         self._named |= {(what, name) for name in new}
         if new:
-            note(f"{what}: {', '.join(map(shown, new))}")
+            note(f"{what}: {shown_all(new)}")
 
     def keep(self, seen: Seen) -> None:
         """Keep what is known of the tools, if it has changed. Blocks while it writes."""
@@ -95,5 +99,18 @@ def _bare(contract: Contract) -> Message:
 
 
 def shown(name: str) -> str:
-    """Return a name as it can be printed."""
-    return name if name.isprintable() else ascii(name)
+    """Return a name as it can be printed, on one line: a long one is cut."""
+    said = name if name.isprintable() else ascii(name)
+    return said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
+
+
+def line(text: str) -> str:
+    """Return what may hold a server's words as it can be printed, on one line."""
+    said = text if text.isprintable() else ascii(text)[1:-1]
+    return said if len(said) <= _WIDEST else f"{said[:_WIDEST]}…"
+
+
+def shown_all(names: Collection[str]) -> str:
+    """Return names as they can be printed; of many, the first, and how many more there are."""
+    said = ", ".join(map(shown, islice(names, _MOST)))
+    return said if len(names) <= _MOST else f"{said} and {len(names) - _MOST} more"

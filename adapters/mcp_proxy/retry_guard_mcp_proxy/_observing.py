@@ -79,6 +79,9 @@ class ObservingDesk:
             watched.answer.set_exception(end)
             watched.answer.exception()  # nobody need ask for it
 
+    def renewed(self) -> None:
+        """What is listed is looked at as it comes."""
+
     def take(self, request: Message) -> None:
         """Never asked: it owns nothing."""
 

@@ -25,7 +25,7 @@ def survey(settings: Settings) -> Surveyed:
     """Start a server, and return what it offers. Raises `GuardError`."""
     listed, kept = tools_of(settings), kept_of(settings)
     tools = {tool["name"]: tool for tool in listed}
-    pins = {} if kept is None else pins_in(kept.trusted())
+    pins = {} if kept is None else pins_in(kept.trusted())[0]
     marks = {name: pin.mark for name, pin in pins.items()}
     by_process = settings.url is None
     offers = [_offer(tool, tools, marks, by_process) for tool in tools.values() if states(tool)]

@@ -1,12 +1,12 @@
 """What a desk is made of, beside both ends of the pipe."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from retry_guard import Contract, Policy
 from retry_guard_ledgers import OpenedLedger
 from retry_guard_mcp_proxy._kept import Kept
-from retry_guard_mcp_proxy._trust import Pin
+from retry_guard_mcp_proxy._pins import Pins
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,5 +27,5 @@ class Parts:
     answer_within: float | None = None
     asks: bool = True
     heeds: bool = True
-    pins: Mapping[str, Pin] = field(default_factory=dict[str, Pin])
+    pins: Pins | None = None
     kept: Kept | None = None

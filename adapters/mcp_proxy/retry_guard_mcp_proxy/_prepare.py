@@ -8,15 +8,15 @@ from retry_guard_ledgers import beside, open_ledger
 from retry_guard_mcp_proxy._client import Client
 from retry_guard_mcp_proxy._desk import GuardDesk
 from retry_guard_mcp_proxy._guarding import Desk
-from retry_guard_mcp_proxy._kept import Kept, KeptError
+from retry_guard_mcp_proxy._kept import Kept
 from retry_guard_mcp_proxy._naming import shown
 from retry_guard_mcp_proxy._notes import note
 from retry_guard_mcp_proxy._observing import ObservingDesk
 from retry_guard_mcp_proxy._parts import Parts
+from retry_guard_mcp_proxy._pins import Pins
 from retry_guard_mcp_proxy._scope import scope_of, scope_of_url, server_of, server_of_url
 from retry_guard_mcp_proxy._session import Session
 from retry_guard_mcp_proxy._settings import Settings
-from retry_guard_mcp_proxy._trust import Pin, pins_in
 from retry_guard_mcp_proxy._upstream import Upstream
 
 
@@ -29,9 +29,9 @@ def prepare(settings: Settings) -> Callable[[Client, Upstream, Session], Desk]:
     check_declared(mine)
     ledger, is_on = open_ledger(settings.ledger), settings.mode != "off"
     kept = kept_of(settings)
-    pins = {} if kept is None else _pins(kept)
+    pins = Pins(kept)
     if is_on:
-        _name_counted([*mine, *(pin.contract for pin in pins.values())])
+        _name_counted([*mine, *(pin.contract for pin in pins.now.values())])
     parts = Parts(
         ledger=ledger,
         contracts=mine if is_on else (),
@@ -52,14 +52,6 @@ def kept_of(settings: Settings) -> Kept | None:
     if folder is None:
         return None
     return Kept(folder, server_of(settings.command) if url is None else server_of_url(url))
-
-
-def _pins(kept: Kept) -> dict[str, Pin]:
-    try:
-        return pins_in(kept.trusted())
-    except KeptError as error:
-        note(f"nothing that the server states is trusted: {error}")
-        return {}
 
 
 def _check_headers(contract: Contract, *, over_http: bool) -> None:

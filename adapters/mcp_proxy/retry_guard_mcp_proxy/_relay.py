@@ -7,13 +7,15 @@ from typing import Any
 from retry_guard_mcp_proxy._asked import CANCELLED
 from retry_guard_mcp_proxy._asker import PROGRESS
 from retry_guard_mcp_proxy._client import Client
-from retry_guard_mcp_proxy._errors import ClosedError, DownError
+from retry_guard_mcp_proxy._errors import ClosedError, ServerError
 from retry_guard_mcp_proxy._guarding import Desk
 from retry_guard_mcp_proxy._messages import (
     CLOSED,
     INTERNAL_ERROR,
+    INVALID_PARAMS,
     INVALID_REQUEST,
     PARSE_ERROR,
+    BeyondError,
     Message,
     UnreadableError,
     encoded,
@@ -28,11 +30,16 @@ from retry_guard_mcp_proxy._messages import (
     without_ours,
 )
 from retry_guard_mcp_proxy._notes import note
+from retry_guard_mcp_proxy._outline import outline, rounded
 from retry_guard_mcp_proxy._respelling import respelled
 from retry_guard_mcp_proxy._session import Session
 from retry_guard_mcp_proxy._upstream import Ears, Upstream
 
 CALL, LIST = "tools/call", "tools/list"
+CHANGED = "notifications/tools/list_changed"
+_FAILED = "the proxy failed at it"
+_SHOWN = 50
+"""Characters of a number that are shown."""
 
 
 class Relay:
@@ -50,9 +57,11 @@ class Relay:
         """Return who hears the server."""
         return Ears(
             said=self._from_server,
-            asked=self._client.asked,
+            asked=self._asked,
+            refused=self._refused,
             ended=self._ended,
             again=self._client.listening,
+            anew=self._anew,
         )
 
     async def run(self, lines: AsyncIterable[bytes], upstream: Upstream) -> None:
@@ -67,7 +76,7 @@ class Relay:
             except Exception:  # noqa: BLE001 - the pipe outlives whatever a message does to us
                 note(f"a message was not passed on:\n{traceback.format_exc()}")
                 if is_message(message) and is_request(message):
-                    await self._refuse(message["id"], INTERNAL_ERROR, "the proxy failed at it")
+                    await self._refuse(message["id"], INTERNAL_ERROR, _FAILED)
 
     async def _desk_for(self, message: Message) -> Desk | None:
         """Return who carries it out; None: it is no call of a guarded tool."""
@@ -91,46 +100,63 @@ class Relay:
     async def _one(self, line: bytes, message: Message, upstream: Upstream) -> None:
         desk = await self._desk_for(message)
         if desk is not None and "id" in message:
-            desk.take(message)
+            await self._call(line, message, desk)
         elif desk is not None:
             note("a call of a guarded tool without an id is not sent")
-        elif message.get("method") == CANCELLED and self._cancelled(message):
+        elif message.get("method") == CANCELLED and self._cancels(message):
             pass  # the call goes on, so that its outcome becomes known
         elif is_response(message) and self._desk is not None and self._desk.told(message):
             pass  # the guard had asked
         else:
-            await self._passed(line, message, upstream)
-
-    def _cancelled(self, message: Message) -> bool:
-        given = params_of(message).get("requestId")
-        if self._desk is not None and self._desk.cancel(given):
-            return True
-        self._client.answered(given)
-        return False
-
-    async def _passed(self, line: bytes, message: Message, upstream: Upstream) -> None:
-        try:
             await upstream.pass_on(line, message)
-        except DownError as error:
-            if self._desk is not None:
-                self._desk.lost(error, message["id"])
-            await self._refuse(message["id"], CLOSED, f"Connection closed: {error}")
+
+    async def _call(self, line: bytes, message: Message, desk: Desk) -> None:
+        """Let a guarded call be carried out, unless its numbers would be others at the server."""
+        number = rounded(line)
+        if number is None:
+            desk.take(message)
+        else:
+            why = f"no float holds {number[:_SHOWN]} exactly: write it with fewer digits, or as text"
+            await self._refuse(message["id"], INVALID_PARAMS, why)
+
+    def _cancels(self, message: Message) -> bool:
+        """Whether a guarded call is cancelled."""
+        given = params_of(message).get("requestId")
+        return self._desk is not None and self._desk.cancel(given)
+
+    def _asked(self, line: bytes, message: Message) -> None:
+        if is_request(message):
+            self._client.asked(line, message)
+        else:
+            self._client.answered(params_of(message).get("requestId"))
+
+    async def _refused(self, message: Message | list[Message], error: Exception) -> None:
+        """Let the client know that what it said was not passed on."""
+        said: list[Any] = message if isinstance(message, list) else [message]
+        for one in said:
+            if is_object(one) and is_request(one):
+                if self._desk is not None:
+                    self._desk.lost(error, one["id"])
+                if isinstance(error, ServerError):
+                    await self._refuse(one["id"], CLOSED, f"Connection closed: {error}")
+                else:
+                    await self._refuse(one["id"], INTERNAL_ERROR, _FAILED)
 
     async def _ended(self, how: str) -> None:
         if self._desk is not None:
             self._desk.lost(ClosedError(f"the connection closed: the server ended ({how})"))
         await self._client.ended(how)
 
+    def _anew(self) -> None:
+        if self._desk is not None:
+            self._desk.renewed()
+
     async def _batch(self, line: bytes, messages: list[Any], upstream: Upstream) -> None:
         """Pass a batch on, unless something in it is for the guard."""
         objects = [one for one in messages if is_object(one)]
         requests = [one for one in objects if is_request(one)]
         if not self._guards or not any(one.get("method") in (CALL, LIST) for one in objects):
-            try:
-                await upstream.pass_on(line, messages)
-            except DownError as error:
-                for one in requests:
-                    await self._refuse(one["id"], CLOSED, f"Connection closed: {error}")
+            await upstream.pass_on(line, messages)
             return
         if not requests:
             note("a batch with a call without an id is not sent")
@@ -141,10 +167,15 @@ class Relay:
 
     async def _unreadable(self, line: bytes, error: Exception, upstream: Upstream) -> None:
         """Refuse what cannot be read: the server might read it otherwise, as a call."""
+        known = outline(line) if isinstance(error, BeyondError) else None
         if line.isspace() or not self._guards:
-            await upstream.pass_on(line, [])
-        else:
+            await upstream.pass_on(line, known or [])
+        elif known is None:
             await self._refuse(None, PARSE_ERROR, f"no JSON: {error}")
+        elif await self._desk_for(known) is None:
+            await upstream.pass_on(line, known)
+        elif "id" in known:
+            await self._refuse(known["id"], INVALID_PARAMS, f"it cannot be recorded: {error}")
 
     async def _refuse(self, given: object, code: int, why: str) -> None:
         await self._client.tell(encoded(failure(given, code, why)))
@@ -170,6 +201,8 @@ class Relay:
 
     async def _progress(self, message: Message) -> Message | None:
         """Tell those who ask for it of a guarded call's progress; return all else."""
+        if message.get("method") == CHANGED:
+            self._anew()
         if message.get("method") != PROGRESS or self._desk is None:
             return message
         known = self._desk.progress(message)

@@ -7,6 +7,7 @@ is left out of it.
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -67,11 +68,14 @@ def strict(contract: Contract, *, was_trusted: bool = False) -> Contract:
 
     Neither its key nor its read-back, bounds or proofs authorise anything. What makes a call like
     another one is all of its arguments, but for the one that carries a key, since a new key is no
-    new action. Secrets stay secret, and a repeat that needs a person goes on to need one.
+    new action (unless it is secret, so that it cannot be compared). Secrets stay secret, and a
+    repeat that needs a person goes on to need one.
     `was_trusted`: an operator has trusted it, and the server has changed since; then what it says
     of likeness goes on to count, so that what is unresolved is still met.
     """
-    key = () if contract.key is None or contract.key.carried else (contract.key.param,)
+    named = () if contract.key is None or contract.key.carried else (contract.key.param,)
+    sealed = set(map(_root, contract.sealed))
+    key = tuple(one for one in named if was_trusted or _root(one) not in sealed)
     fields: dict[str, Any] = {"tool": contract.tool, "volatile": key, "secret": contract.sealed}
     if contract.repeat == "escalate":
         fields |= {"repeat": "escalate", "repeat_window": contract.repeat_window}
@@ -83,6 +87,11 @@ def strict(contract: Contract, *, was_trusted: bool = False) -> Contract:
             "resource": contract.resource,
         }
     return Contract(**{name: value for name, value in fields.items() if value})
+
+
+def _root(path: str) -> str:
+    """The argument that a path is in, or at least how its name begins."""
+    return re.split(r"[.\[]", path, maxsplit=1)[0]
 
 
 def is_said_to_read(tool: Message) -> bool:

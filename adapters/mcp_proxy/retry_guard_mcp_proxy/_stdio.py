@@ -4,8 +4,6 @@ import asyncio
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from operator import is_
-from typing import Any
 
 from retry_guard_mcp_proxy._asked import Asked
 from retry_guard_mcp_proxy._child import Patience
@@ -16,29 +14,36 @@ from retry_guard_mcp_proxy._lives import Hooks, Lives
 from retry_guard_mcp_proxy._messages import (
     Message,
     encoded,
-    is_object,
-    is_request,
     is_response,
     request as request_of,
 )
+from retry_guard_mcp_proxy._outgoing import Outgoing
 from retry_guard_mcp_proxy._session import Session
+from retry_guard_mcp_proxy._telling import Telling, same
 from retry_guard_mcp_proxy._upstream import NO_HEADERS, NOBODY, Ears
 from retry_guard_mcp_proxy._waiting import Waiting
 from retry_guard_mcp_proxy._wishes import ask_again
 
 OPENING = 30.0
-"""Seconds that a server started anew has to answer `initialize`."""
+"""Seconds that a server started anew has to open the session that the client had."""
 
 
 class StdioUpstream:
     """A process. When it ended, the next request starts it again, with its session."""
 
-    def __init__(self, command: Sequence[str], session: Session, ears: Ears) -> None:
-        """Start nothing: `open` takes the process that was started already."""
+    def __init__(
+        self, command: Sequence[str], session: Session, ears: Ears, opening: float = OPENING
+    ) -> None:
+        """Start nothing: `open` takes the process that was started already.
+
+        `opening`: in place of OPENING.
+        """
         self._session, self._ears = session, ears
         self._waiting, self._asked = Waiting(), Asked()
         hooks = Hooks(said=self._said, serves=self._serves, lost=self._lost, reopen=self._reopen)
-        self._lives = Lives(command, hooks)
+        self._lives = Lives(command, hooks, opening)
+        telling = Telling(self._lives, self._asked, ears)
+        self._outgoing = Outgoing(telling.tell, ears.refused)
 
     async def open(self, process: subprocess.Popen[bytes]) -> None:
         """Take over the process that was started, and begin to hear it."""
@@ -51,7 +56,7 @@ class StdioUpstream:
             rest = [one for one in message if not (is_response(one) and self._waiting.settle(one))]
             shown = [self._asked.shown(one, life.number) for one in rest]
             if shown:
-                await self._ears.said(line if _same(shown, message) else encoded(shown), shown)
+                await self._ears.said(line if same(shown, message) else encoded(shown), shown)
         elif not (is_response(message) and self._waiting.settle(message)):
             seen = self._asked.shown(message, life.number)
             await self._ears.said(line if seen is message else encoded(seen), seen)
@@ -70,8 +75,7 @@ class StdioUpstream:
 
     async def _reopen(self, life: Life) -> None:
         if self._session.opening is not None:
-            asked = self._ask(life, "initialize", self._session.opening)
-            answer = await asyncio.wait_for(asked, OPENING)
+            answer = await self._ask(life, "initialize", self._session.opening)
             if "result" not in answer:
                 raise RefusedError("it answered with an error")
             if self._session.opened is not None:
@@ -99,10 +103,16 @@ class StdioUpstream:
     ) -> Message:
         """Make a request of the proxy's own; see `Upstream.request`."""
         life = await self._lives.get()
-        goes()
-        return await self._ask(life, method, params, given)
+        return await self._ask(life, method, params, given, goes)
 
-    async def _ask(self, life: Life, method: str, params: Message, given: str = "") -> Message:
+    async def _ask(
+        self,
+        life: Life,
+        method: str,
+        params: Message,
+        given: str = "",
+        goes: Callable[[], None] = NOBODY,
+    ) -> Message:
         given = given or self.new_id()
         try:
             line = encoded(request_of(given, method, params))
@@ -110,50 +120,22 @@ class StdioUpstream:
             raise DownError(f"nothing was sent: {error}") from None
         with self._waiting.answer_to(given, life.number) as future:
             try:
-                await life.say(line)
+                await life.say(line, goes)
             except ClosedError:
                 await self._lives.bury(life)
                 raise
             return await future
 
     async def pass_on(self, line: bytes, message: Message | list[Message]) -> None:
-        """Pass on what the client said. Raises `DownError` for a request that cannot be."""
-        said = message if isinstance(message, list) else [message]
-        requests = [one for one in said if is_object(one) and is_request(one)]
-        if requests:
-            life = await self._lives.get()
-            for one in requests:
-                self._ears.asked(line if one is message else encoded(one), one)
-            await self._tell(life, line, message)
-        elif self._lives.current is not None:
-            await self._tell(self._lives.current, line, message)
-
-    async def _tell(self, life: Life, line: bytes, message: Message | list[Message]) -> None:
-        """Write what the client said, with its answers as this life of the server knows them."""
-        said: list[Any] = message if isinstance(message, list) else [message]
-        known = [(one, self._known(one, life)) for one in said]
-        rest: list[Any] = [seen for one, seen in known if seen is not None or one is None]
-        if _same(rest, said):
-            await self._say(life, line)
-        elif rest:
-            await self._say(life, encoded(rest if isinstance(message, list) else rest[0]))
-
-    def _known(self, message: Any, life: Life) -> Any:
-        """Return it as the server knows it; None: it answers what was asked in another life."""
-        is_answer = is_object(message) and is_response(message)
-        return self._asked.answers(message, life.number) if is_answer else message
-
-    async def _say(self, life: Life, line: bytes) -> None:
-        """Write a line; where nobody reads it, whoever waits for an answer is told so."""
-        try:
-            await life.say(line)
-        except ClosedError:
-            await self._lives.bury(life)
+        """Pass on what the client said, in order; see `Upstream.pass_on`."""
+        await self._outgoing.put(line, message)
 
     async def close(self, patience: Patience) -> None:
-        """End the process, in order, and start none again."""
+        """Pass on what waits; end the process, in order, and start none again.
+
+        A server that does not take in time what it is told is not waited for any longer.
+        """
+        if not await self._outgoing.settled(patience):
+            patience.lose()
+        await self._outgoing.close()
         await self._lives.close(patience)
-
-
-def _same(new: list[Any], old: list[Any]) -> bool:
-    return len(new) == len(old) and all(map(is_, new, old))

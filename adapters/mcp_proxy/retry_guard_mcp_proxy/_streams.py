@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import os
 import stat
-from collections.abc import AsyncGenerator, AsyncIterable
+from collections.abc import AsyncGenerator, AsyncIterable, Callable
 from io import FileIO
 from typing import Protocol
 
@@ -52,11 +52,19 @@ async def lines(found: AsyncIterable[bytes]) -> AsyncGenerator[bytes]:
         yield b"".join(held)
 
 
+def _free() -> None:
+    """It may be written whenever it can be."""
+
+
 class Outlet(Protocol):
     """Where lines are written."""
 
-    async def write(self, line: bytes) -> None:
-        """Return when the system has all of it. Raises `BrokenPipeError` if nobody reads."""
+    async def write(self, line: bytes, goes: Callable[[], None] = _free) -> None:
+        """Return when the system has all of it. Raises `BrokenPipeError` if nobody reads.
+
+        `goes`: called when all that was written before is gone, right before the first byte; what
+        it raises comes through, and nothing is written.
+        """
         ...
 
     def close(self) -> None:
@@ -101,8 +109,11 @@ class _PipeOutlet:
     def __init__(self, transport: asyncio.WriteTransport, flow: _Flow) -> None:
         self._transport, self._flow = transport, flow
 
-    async def write(self, line: bytes) -> None:
+    async def write(self, line: bytes, goes: Callable[[], None] = _free) -> None:
+        while not (self._is_lost or self._flow.empty.is_set()):
+            await self._flow.empty.wait()
         if not self._is_lost:
+            goes()
             self._transport.write(line)
             await self._flow.empty.wait()
         if self._is_lost:
@@ -125,7 +136,8 @@ class _FileOutlet:
     def __init__(self, file: FileIO) -> None:
         self._file = file
 
-    async def write(self, line: bytes) -> None:
+    async def write(self, line: bytes, goes: Callable[[], None] = _free) -> None:
+        goes()
         rest = memoryview(line)
         while rest:
             rest = rest[self._file.write(rest) or 0 :]

@@ -37,7 +37,7 @@ class _Survey:
         self._upstream: Upstream | None = None
 
     async def tools(self) -> list[Any]:
-        ears = Ears(said=self._said, asked=_nothing, ended=_none, again=tuple)
+        ears = Ears(said=self._said, asked=_nothing, refused=_unheard, ended=_none, again=tuple)
         upstream = self._upstream = await self._reached(ears)
         try:
             await self._open(upstream)
@@ -75,6 +75,10 @@ class _Survey:
 
 
 def _nothing(_line: bytes, _message: Message) -> None:
+    pass
+
+
+async def _unheard(_message: Message | list[Message], _why: Exception) -> None:
     pass
 
 

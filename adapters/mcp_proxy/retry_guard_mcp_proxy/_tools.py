@@ -15,6 +15,8 @@ class Tools:
 
     `unlisted`: contracts for tools that the server does not list, once all of its list is known.
     `failed`: why the proxy, when it last asked for that list, did not get it; None: it did.
+    `life`: grows when what a server has said may be that of another one. `known`: what was ever
+    said of each tool; `fresh`: what is said in this life, as far as it has been asked for.
     """
 
     def __init__(
@@ -36,12 +38,18 @@ class Tools:
         self.unlisted: dict[str, Contract] = {}
         self.failed: str | None = None
         self.words: dict[str, Word] = {}
-        self._told, self._former = set[str](), set[str]()
+        self.fresh: dict[str, Message] = {}
+        self._told = set[str]()
+        self.life = 0
 
     def guarded(self, name: object) -> Contract | None:
         """Return the contract of a tool that writes; None: its calls pass as they are."""
         contract = self._contracts.get(name) if isinstance(name, str) else None
         return None if contract is None or contract.effect == "read" else contract
+
+    def doubted(self, name: str) -> Contract | None:
+        """Return what tells calls apart also by a key in doubt; None: there is no doubt."""
+        return self.words.get(name, NOBODY).doubted
 
     def has_output_schema(self, name: str) -> bool:
         """Whether clients will look for structured content in its results."""
@@ -49,22 +57,40 @@ class Tools:
 
     def must_be_listed(self, name: str) -> bool:
         """Whether what counts for a tool depends on a list that nobody has asked for yet."""
-        if name not in self.known and self._trust is not None and self._trust.waits_for(name):
-            return True
-        return (name not in self.known or name in self._former) and self._names_key(name)
+        rests = self._trust.rests_on(name) if self._trust is not None else ()
+        rests = rests or ((name,) if self._names_key(name) else ())
+        return not all(one in self.fresh for one in rests)
 
     def _names_key(self, name: str) -> bool:
         contract = self._contracts.get(name)
         return contract is not None and key_path(contract) is not None
 
     def restarted(self) -> None:
-        """Note that the server was started anew: what its tools take may have changed."""
-        self._former = set(self.known)
+        """Note that what its server said of it may count no more: it was started anew, or says so.
+
+        Nothing is trusted until it has said it again.
+        """
+        self.fresh = {}
+        self.life += 1
+        self._reweigh()
+
+    def trusts(self, trust: Trust) -> None:
+        """Let the operator's word of what is trusted count from now on."""
+        self._trust = trust
+        self.life += 1
+        self._reweigh()
+
+    def _reweigh(self) -> None:
+        trust = self._trust
+        if trust is not None:
+            # What reads back first: it may lose its read-back to a tool that is said to write.
+            for name in sorted(filter(trust.has_trusted, self.known), key=self._reads_nothing_back):
+                self._weigh(name, trust)
 
     def check(self, contract: Contract) -> None:
         """Raise `UsageError` for a key that the tool has, or may have, no parameter for."""
         path = key_path(contract)
-        if path is not None and contract.tool not in self.known:
+        if path is not None and contract.tool not in self.fresh:
             why = f"its server's list of tools could not be had ({self.failed})"
             raise UsageError(
                 f"{contract.tool}: {why if self.failed else 'its server does not list it'}, so "
@@ -109,8 +135,7 @@ class Tools:
         """
         for tool in listed:
             if is_object(tool) and isinstance(tool.get("name"), str):
-                self.known[tool["name"]] = tool
-                self._former.discard(tool["name"])
+                self.known[tool["name"]] = self.fresh[tool["name"]] = tool
         if self._trust is not None:
             # What reads back first: it may lose its read-back to a tool that is said to write.
             for name in sorted(self.known, key=self._reads_nothing_back):
@@ -126,7 +151,7 @@ class Tools:
     def _weigh(self, name: str, trust: Trust) -> None:
         former = self.words.get(name, NOBODY)
         try:
-            word = trust.word(name, self.known, former)
+            word = trust.word(name, self.known, self.fresh, former)
             if word.contract is not None and word != former and self._adopt is not None:
                 self._adopt(word.contract)
         except (GuardError, ValueError, RecursionError) as error:

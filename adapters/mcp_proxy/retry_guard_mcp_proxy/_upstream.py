@@ -9,27 +9,33 @@ from retry_guard_mcp_proxy._child import Patience
 from retry_guard_mcp_proxy._messages import Message
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ears:
-    """Who hears the server.
-
-    `said`: each message that answers no request of the proxy's own, with its line. `asked`: a
-    request of the client is about to be passed on. `ended`: the server has ended, and how, so
-    what was asked until now is not answered any more. `again`: the lines that a server started
-    anew has to be told, once its session is open.
-    """
-
-    said: Callable[[bytes, Message | list[Message]], Awaitable[None]]
-    asked: Callable[[bytes, Message], None]
-    ended: Callable[[str], Awaitable[None]]
-    again: Callable[[], Sequence[bytes]]
-
-
 def _unheard() -> None:
     """Nobody has to know."""
 
 
 NOBODY: Callable[[], None] = _unheard
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ears:
+    """Who hears the server.
+
+    `said`: each message that answers no request of the proxy's own, with its line. `asked`: a
+    request of the client is about to be passed on, or that it is not wanted any more. `refused`:
+    what the client said was not passed on, and why. `ended`: the server has ended, and how, so
+    what was asked until now is not answered any more. `again`: the lines that a server started
+    anew has to be told, once its session is open. `anew`: its session was opened anew, without an
+    end that was seen, so it may be another server.
+    """
+
+    said: Callable[[bytes, Message | list[Message]], Awaitable[None]]
+    asked: Callable[[bytes, Message], None]
+    refused: Callable[[Message | list[Message], Exception], Awaitable[None]]
+    ended: Callable[[str], Awaitable[None]]
+    again: Callable[[], Sequence[bytes]]
+    anew: Callable[[], None] = NOBODY
+
+
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -37,7 +43,10 @@ class Upstream(Protocol):
     """The server."""
 
     async def pass_on(self, line: bytes, message: Message | list[Message]) -> None:
-        """Pass on what the client said. Raises `DownError` for a request that cannot be."""
+        """Pass on what the client said, after what it said before; return soon.
+
+        Whether the server takes it, and that it does not, is told to `Ears`.
+        """
         ...
 
     async def request(

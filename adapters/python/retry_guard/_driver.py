@@ -6,6 +6,7 @@ from functools import partial
 from retry_guard._answers import Unresolved
 from retry_guard._attempt import NOTHING, Attempt
 from retry_guard._batches import missing_in, rest_of, whole_of
+from retry_guard._going import terms_of
 from retry_guard._perform import Performer
 from retry_guard._texts import explain
 from retry_guard._windows import lapsed
@@ -55,9 +56,7 @@ class Driver(Performer):
 
     async def steps(self) -> End:
         """Step the core to its end."""
-        terms = self.call.contract.terms
-        if terms.tool in self.site.ignored:
-            terms = replace(terms, keyed=False)
+        terms = terms_of(self.call, self.site)
         engine = guarded(self.call.draft, terms, self.site.policy)
         try:
             step = next(engine)

@@ -6,6 +6,7 @@ from typing import Any, assert_never
 from retry_guard._attempt import NOTHING, STOPPED, Attempt, judged, outgoing
 from retry_guard._call import Call, Site
 from retry_guard._clock import TICK
+from retry_guard._going import Going
 from retry_guard._hands import AwaitedError, Hands
 from retry_guard._look import look, put
 from retry_guard._sent import Extra, sending, unkeyed, without_key
@@ -157,10 +158,12 @@ class Performer(ABC):
         """
         if self.hands.cancelled is not None or self.stale:
             return None
+        going = Going(record, self.call, self.site, self.hands, self._superseded)
         try:
-            packed = outgoing(self.call, record, self.site)
-            late = self.site.clock.now().latest >= record.lease
+            arguments, extra = outgoing(self.call, record, self.site)
+            in_time = going.ordered(self.site.clock.now())
         except BaseException as error:  # noqa: BLE001 - raised once it is recorded that nothing left
             self.hands.cancelled = error
             return None
-        return None if late else packed
+        extra.going = going
+        return (arguments, extra) if in_time else None

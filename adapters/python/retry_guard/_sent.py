@@ -4,6 +4,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from retry_guard._answers import UsageError
 from retry_guard._logs import log_unasked
@@ -11,6 +12,9 @@ from retry_guard._turns import turn as in_turn
 from retry_guard_contracts import Contract
 from retry_guard_core import End, Record
 from retry_guard_ledgers import changed
+
+if TYPE_CHECKING:
+    from retry_guard._going import Going
 
 _OUTSIDE = (
     "sent_headers() was called outside of a tool's run, or after its end: ask in the tool's own "
@@ -25,10 +29,12 @@ _DIRECT = (
 class Extra(dict[str, str]):
     """What one send has to bring along: a key, by `header:NAME` or `meta:NAME`.
 
-    `unasked`: the body that the send runs has to do so, and has not asked for it.
+    `unasked`: the body that the send runs has to do so, and has not asked for it. `going`: knows
+    whether the send may still begin.
     """
 
     unasked = False
+    going: "Going | None" = None
 
 
 @dataclass(slots=True)

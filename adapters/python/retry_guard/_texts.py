@@ -91,8 +91,11 @@ _REFUSALS = {
     "sent. What the user wants now begins with {ask}",
 }
 """What is wrong with a token."""
+_EARLIER = "Whether an earlier equal call of `{tool}` took effect is not known here. Tell the user."
 _UNSENT = {
     "guard_failed": "This call was not sent: the guard cannot work. Tell the user.",
+    "ledger_failed": "This call was not sent: the guard's ledger failed. " + _EARLIER,
+    "no_time": "This call was not sent in the time for which its client waits. " + _EARLIER,
     "behind_a_question": "`{tool}` was not called: an earlier call of the same message asks a "
     "person first, and here only one of them can be asked about. Nothing of this call was done.",
 }

@@ -1,0 +1,66 @@
+"""What the client says, told to the life of the server that there is."""
+
+from collections.abc import Mapping
+from operator import is_
+from typing import Any
+
+from retry_guard_mcp_proxy._asked import CANCELLED, Asked
+from retry_guard_mcp_proxy._errors import ClosedError
+from retry_guard_mcp_proxy._life import Life
+from retry_guard_mcp_proxy._lives import Lives
+from retry_guard_mcp_proxy._messages import Message, encoded, is_object, is_request, is_response
+from retry_guard_mcp_proxy._upstream import Ears
+
+
+class Telling:
+    """Tells the server what the client says. `asked`: what the server asks the client."""
+
+    def __init__(self, lives: Lives, asked: Asked, ears: Ears) -> None:
+        """Tell nothing yet."""
+        self._lives, self._asked, self._ears = lives, asked, ears
+
+    async def tell(self, line: bytes, message: Message | list[Message]) -> None:
+        """Return when the server has it. A request begins its next life, if there is none.
+
+        Raises `DownError` for a request, if there is no server.
+        """
+        said = message if isinstance(message, list) else [message]
+        objects = [one for one in said if is_object(one)]
+        begins = any(map(is_request, objects))
+        life = await self._lives.get() if begins else self._lives.current
+        for one in filter(is_counted, objects):
+            self._ears.asked(line if one is message else encoded(one), one)
+        if life is not None:
+            await self._write(life, line, message)
+
+    async def _write(self, life: Life, line: bytes, message: Message | list[Message]) -> None:
+        """Write what the client said, with its answers as this life of the server knows them."""
+        said: list[Any] = message if isinstance(message, list) else [message]
+        known = [(one, self._known(one, life)) for one in said]
+        rest: list[Any] = [seen for one, seen in known if seen is not None or one is None]
+        if same(rest, said):
+            await self._say(life, line)
+        elif rest:
+            await self._say(life, encoded(rest if isinstance(message, list) else rest[0]))
+
+    def _known(self, message: Any, life: Life) -> Any:
+        """Return it as the server knows it; None: it answers what was asked in another life."""
+        is_answer = is_object(message) and is_response(message)
+        return self._asked.answers(message, life.number) if is_answer else message
+
+    async def _say(self, life: Life, line: bytes) -> None:
+        """Write a line; where nobody reads it, whoever waits for an answer is told so."""
+        try:
+            await life.say(line)
+        except ClosedError:
+            await self._lives.bury(life)
+
+
+def is_counted(message: Mapping[str, Any]) -> bool:
+    """Whether it changes which answers are due: a request, or that one is not wanted any more."""
+    return is_request(message) or message.get("method") == CANCELLED
+
+
+def same(new: list[Any], old: list[Any]) -> bool:
+    """Whether they hold the very same objects."""
+    return len(new) == len(old) and all(map(is_, new, old))
