@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import threading
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -317,3 +318,28 @@ def test_the_option_comes_before_the_environment(
     _, out, _ = say("ledger", "list", "--ledger", f"sqlite:///{tmp_path}/other.db")
     assert "theirs" in out
     assert "0 recorded" in say("ledger", "list")[1]
+
+
+def test_of_two_operators_who_answer_at_once_one_is_told_to_look_again(
+    ledger: SQLiteLedger, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Both have looked at the record before either answer is stored."""
+    began(ledger, action("open-1", time=1_700_000_000.0))
+    barrier, codes, store = threading.Barrier(2), list[int](), SQLiteLedger.resolve
+
+    def together(self: SQLiteLedger, *given: Any, **named: Any) -> Record:  # noqa: ANN401 - handed on
+        barrier.wait(60)
+        return store(self, *given, **named)
+
+    def answers() -> None:
+        codes.append(main(("ledger", "resolve", "open-1", "again")))
+
+    monkeypatch.setattr(SQLiteLedger, "resolve", together)
+    threads = [threading.Thread(target=answers) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    out, err = capfd.readouterr()
+    assert sorted(codes) == [0, 2]
+    assert (out.count("answer noted: again"), err.count("has changed since")) == (1, 1)

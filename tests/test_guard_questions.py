@@ -1,12 +1,13 @@
 """What an adapter asks a person, and that an answer settles only what it was asked for."""
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
 import pytest
 
-from guards import ARGUMENTS, PLAIN, READABLE, Lab, changed, every_guard
+from guards import ARGUMENTS, PLAIN, READABLE, Flaky, Lab, changed, every_guard
 from retry_guard import (
     Answer,
     Contract,
@@ -19,7 +20,8 @@ from retry_guard import (
     settle,
     turn_here,
 )
-from retry_guard_ledgers import about
+from retry_guard_core import Record
+from retry_guard_ledgers import Ledger, about
 
 Making = Callable[[Path], Lab]
 Word = Literal["happened", "did_not_happen", "again", "abandon"]
@@ -71,6 +73,49 @@ def test_an_answer_to_a_send_says_nothing_of_the_next_one(make: Making, tmp_path
     assert (second.action, second.id == first.id) == (first.action, False)
     assert settle(lab.open(), "acme", first.id, Answer("again")) is False
     assert settle(lab.open(), "acme", second.id, Answer("happened")) is True
+    assert len(lab.service.effects) == 2
+
+
+class Together(Flaky):
+    """A ledger in which so many have looked at a record before any of them goes on."""
+
+    def __init__(self, ledger: Ledger, count: int) -> None:
+        super().__init__(ledger)
+        self._barrier = threading.Barrier(count)
+
+    def get(self, scope: str, action: str) -> Record | None:
+        found = self.ledger.get(scope, action)
+        self._barrier.wait(60)
+        return found
+
+
+@every_guard
+def test_an_answer_that_comes_twice_at_once_is_taken_once(make: Making, tmp_path: Path) -> None:
+    """Also where the first has been carried out already: its record is done then."""
+    lab = make(tmp_path)
+    question, ledger = asked(lab), Together(lab.open(), 2)
+    lab.clock.at += 1
+
+    def late(*given: object, **named: object) -> object:
+        """The second one stores its answer when the first one has been carried out."""
+        with order:
+            stored = lab.open().resolve(*given, **named)  # type: ignore[arg-type]
+            lab.guard(PLAIN).done()
+            return stored
+
+    order, taken = threading.Lock(), list[bool]()
+    ledger.resolve = late  # type: ignore[attr-defined]
+
+    def answers() -> None:
+        taken.append(settle(ledger, "acme", question.id, Answer("again")))
+
+    threads = [threading.Thread(target=answers) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(taken) == [False, True]
+    lab.guard(PLAIN).done()
     assert len(lab.service.effects) == 2
 
 

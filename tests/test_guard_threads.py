@@ -10,7 +10,7 @@ import threading
 import weakref
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import Context, ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -371,3 +371,20 @@ async def test_a_process_that_was_forked_off_has_threads_of_its_own(tmp_path: Pa
             os.waitpid(child, 0)  # noqa: ASYNC222 - it is gone
     assert ended == [0]
     assert (await charge(guard, service, 2)).unwrap() == "made 2"
+
+
+def test_a_call_that_comes_from_an_empty_context_goes_on_in_its_own(tmp_path: Path) -> None:
+    """As in a program of its own, whose first task has no context variable yet."""
+
+    class Slow(Service):
+        async def send(self, arguments: Args, extra: Extra) -> str:
+            await asyncio.sleep(0)
+            return await super().send(arguments, extra)
+
+    ledger = SQLiteLedger(tmp_path / "guard.db")
+
+    def run() -> None:
+        asyncio.run(charge(guard_on(ledger), Slow()))
+
+    Context().run(run)
+    assert [record.state for record in ledger.list("acme")] == ["done"]

@@ -1,5 +1,6 @@
 """What an operator may answer, in every state: every sentence of `Ledger.resolve`."""
 
+import threading
 from dataclasses import replace
 from itertools import product
 from math import inf
@@ -10,7 +11,7 @@ import pytest
 
 from ledger_suite import at, began, each_ledger, name_of, new, settled, stored
 from retry_guard_core import Now, Record
-from retry_guard_ledgers import Answer, LedgerError, OpenedLedger, about
+from retry_guard_ledgers import Answer, ChangedError, LedgerError, OpenedLedger, about
 
 ledger = each_ledger
 
@@ -96,3 +97,53 @@ def test_an_answer_survives_until_it_is_read_by_whoever_takes_over(ledger: Opene
     ledger.resolve("acme", about(record).id, "did_not_happen", now=NOW)
     got = ledger.claim(new(about(record).identity, time=600.0), None, at(600))
     assert (got.answer, got.asked_at) == ("did_not_happen", NOW.earliest)
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+@pytest.mark.parametrize("before", [*ANSWERS, "sent", "ended", "taken over"])
+def test_an_answer_to_what_a_record_is_no_more_is_not_stored(
+    ledger: OpenedLedger, before: str, answer: Answer
+) -> None:
+    seen = in_state(ledger, "open", 100.0)
+    action, later = about(seen), at(600)
+    words: dict[str, Answer] = {word: word for word in ANSWERS}
+    first = words.get(before)
+    if first is not None:
+        ledger.resolve("acme", action.id, first, now=NOW, value=b"first")
+    elif before == "taken over":
+        ledger.claim(new(action.identity, time=500.0), None, at(500))
+    else:
+        sent = replace(seen, sends=(*seen.sends, 300.0), lease=400.0)
+        assert ledger.save(settled(sent) if before == "ended" else sent)
+    kept = stored(ledger, seen)
+    if before == "taken over":  # who holds it makes no difference, once the lease is out
+        ledger.resolve("acme", action.id, answer, now=later, value=b"told", seen=seen)
+        assert stored(ledger, seen) != kept
+    else:
+        with pytest.raises(ChangedError, match=f"{action.id} has changed since"):
+            ledger.resolve("acme", action.id, answer, now=later, value=b"told", seen=seen)
+        assert stored(ledger, seen) == kept
+
+
+def test_of_equal_answers_given_at_once_one_is_stored(ledger: OpenedLedger) -> None:
+    """A client that sends its answer again, or two persons who answer the same question."""
+    for _ in range(10):
+        seen, barrier = in_state(ledger, "open", 100.0), threading.Barrier(8)
+        taken: list[bool] = []
+
+        def answers(seen: Record, barrier: threading.Barrier, taken: list[bool]) -> None:
+            barrier.wait()
+            try:
+                ledger.resolve("acme", about(seen).id, "again", now=NOW, seen=seen)
+            except ChangedError:
+                taken.append(False)
+            else:
+                taken.append(True)
+
+        given = (seen, barrier, taken)
+        threads = [threading.Thread(target=answers, args=given) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(taken) == [False] * 7 + [True]

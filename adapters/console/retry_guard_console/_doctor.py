@@ -14,6 +14,7 @@ from retry_guard_ledgers import (
     LedgerURLError,
     NoLedgerError,
     OpenedLedger,
+    is_observed,
     ledger_url,
     open_ledger,
 )
@@ -85,7 +86,8 @@ def _unresolved(ledger: OpenedLedger) -> Finding:
     """Count what is open and held by no call that runs."""
     now = ledger.now().earliest
     try:
-        waiting = [record for record in ledger.list(state="open") if record.lease < now]
+        held = [record for record in ledger.list(state="open") if not is_observed(record)]
+        waiting = [record for record in held if record.lease < now]
     except LedgerError as error:
         return Finding("unresolved", well=False, text=str(error))
     if not waiting:

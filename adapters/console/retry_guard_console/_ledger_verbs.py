@@ -11,7 +11,7 @@ from retry_guard_console._observed import list_observed
 from retry_guard_console._reading import STATES, readable_records
 from retry_guard_console._shared import USAGE, WELL, moment, refuse, show, shown, table
 from retry_guard_core import Record
-from retry_guard_ledgers import Answer, LedgerError, OpenedLedger, about, open_ledger
+from retry_guard_ledgers import Answer, LedgerError, OpenedLedger, about, is_observed, open_ledger
 
 __all__ = ["ANSWERS", "STATES", "list_all", "prune", "resolve", "show_one"]
 
@@ -28,6 +28,8 @@ def list_all(given: argparse.Namespace) -> int:
         return list_observed(given)
     with _opened(given) as ledger:
         records, wrong = readable_records(ledger, given.scope, given.state)
+    if given.scope is None:
+        records = [record for record in records if not is_observed(record)]
     records.sort(key=lambda record: record.state != "open")  # the oldest stay first
     if records or not wrong:
         _print(records, as_json=given.json)

@@ -1,6 +1,6 @@
 """Where records are kept: in memory, in SQLite."""
 
-from retry_guard_ledgers._action import SCHEME, Action, about
+from retry_guard_ledgers._action import SCHEME, Action, about, as_observed, is_observed
 from retry_guard_ledgers._copies import changed
 from retry_guard_ledgers._memory import MemoryLedger
 from retry_guard_ledgers._protocol import (
@@ -36,8 +36,10 @@ __all__ = [
     "OpenedLedger",
     "SQLiteLedger",
     "about",
+    "as_observed",
     "beside",
     "changed",
+    "is_observed",
     "ledger_url",
     "may_save",
     "open_ledger",

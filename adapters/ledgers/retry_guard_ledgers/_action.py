@@ -1,11 +1,13 @@
 """What names an action: the `about` of every record."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from retry_guard_core import Record
 
 SCHEME = 1
 """Version of the way in which identities are made and arguments are stored."""
+
+_OBSERVED = "observed:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +31,19 @@ class Action:
     call_ids: tuple[str, ...] = ()
     contract: str = ""
     scheme: int = SCHEME
+
+
+def as_observed(action: Action) -> Action:
+    """Return an action as it is recorded of a call that is only observed.
+
+    Its scope is its own, so no guarded call ever meets it, and nobody has to settle it.
+    """
+    return replace(action, scope=_OBSERVED + action.scope)
+
+
+def is_observed(record: Record) -> bool:
+    """Whether a record is of a call that was only observed."""
+    return about(record).scope.startswith(_OBSERVED)
 
 
 def about(record: Record) -> Action:

@@ -16,6 +16,8 @@ from retry_guard_mcp_proxy._tools import Tools
 from retry_guard_mcp_proxy._trust import Trust
 from retry_guard_mcp_proxy._upstream import Upstream
 
+_FEW = 10
+"""Tools that are weighed at once, before others have a turn."""
 _AGAIN = 10.0
 """Seconds before a list that could not be had is asked for again in the same life."""
 _TRIES = 3
@@ -57,16 +59,32 @@ class Catalogue:
     def shown(self, response: Message) -> Message | None:
         """Learn from a list of tools; return it as the client shall see it; None: as it is."""
         changed = self.tools.shown(response)
-        self._tell()
+        self._heard()
         return changed
+
+    def _heard(self) -> None:
+        """Weigh what was listed, a few at a time, and tell of it: no message waits for that."""
+        if self.tools.weigh(_FEW):
+            self._keep(asyncio.create_task(self._rest()))
+        else:
+            self._tell()
+
+    async def _rest(self) -> None:
+        is_more = True
+        while is_more:
+            await asyncio.sleep(0)
+            is_more = self.tools.weigh(_FEW)
+        self._tell()
 
     def _tell(self) -> None:
         tools = self.tools
         seen = Seen(dict(tools.words), dict(tools.known), dict(tools.unlisted))
         self._naming.name(seen)
-        writing = asyncio.create_task(asyncio.to_thread(self._naming.keep, seen))
-        self._writing.add(writing)
-        writing.add_done_callback(self._writing.discard)
+        self._keep(asyncio.create_task(asyncio.to_thread(self._naming.keep, seen)))
+
+    def _keep(self, work: asyncio.Task[None]) -> None:
+        self._writing.add(work)
+        work.add_done_callback(self._writing.discard)
 
     async def ready(self, name: str) -> None:
         """Ask the server for its list, where trust in this tool, or its key, depends on it.
@@ -89,7 +107,7 @@ class Catalogue:
                 note(f"{shown(name)}: {what} while its server lists no tools: {error}")
                 return
             self.tools.learn(listed)
-            self._tell()
+            self._heard()
 
     def _must_ask(self, name: str) -> bool:
         if not self.tools.must_be_listed(name):
@@ -120,7 +138,7 @@ class Catalogue:
             if name not in self.tools.known:
                 with contextlib.suppress(ListingError):  # it stays unknown
                     self.tools.learn(await self._listed())
-                    self._tell()
+                    self._heard()
 
     async def _listed(self) -> list[Any]:
         """The list of one life of the server. Raises `ListingError`."""
@@ -133,5 +151,5 @@ class Catalogue:
 
     async def close(self) -> None:
         """Return when all is kept."""
-        if self._writing:
+        while self._writing:
             await asyncio.wait(self._writing)

@@ -22,6 +22,7 @@ from retry_guard_mcp_proxy._messages import (
     CLOSED,
     INTERNAL_ERROR,
     INVALID_REQUEST,
+    NO_METHOD,
     Message,
     encoded,
     failure,
@@ -35,7 +36,6 @@ from retry_guard_mcp_proxy._session import Session
 from retry_guard_mcp_proxy._upstream import NO_HEADERS, NOBODY, Ears
 from retry_guard_mcp_proxy._waiting import Waiting
 
-_NO_METHOD = -32601
 _ENDING = 2.0
 """Seconds to end the session."""
 _PAUSE, _LONGEST = 1.0, 30.0
@@ -155,7 +155,7 @@ class HttpUpstream:
 def _failure(given: object, error: Exception) -> Message:
     """The answer to a request that failed."""
     if isinstance(error, httpx2.HTTPStatusError):
-        code = _NO_METHOD if error.response.status_code == HTTPStatus.NOT_FOUND else INTERNAL_ERROR
+        code = NO_METHOD if error.response.status_code == HTTPStatus.NOT_FOUND else INTERNAL_ERROR
         return failure(given, code, str(error))
     if isinstance(error, httpx2.HTTPError | ServerError):
         return failure(given, CLOSED, f"Connection closed: {str(error) or type(error).__name__}")

@@ -7,6 +7,7 @@ import httpx2
 
 from retry_guard_mcp_proxy._errors import DownError
 from retry_guard_mcp_proxy._http_events import words
+from retry_guard_mcp_proxy._messages import INTERNAL_ERROR, INVALID_PARAMS, NO_METHOD
 
 _UNKNOWN = re.compile(
     r"(?:bad request: )?(?:"
@@ -26,12 +27,21 @@ class LostError(DownError):
     """The server does not know the session any more, so it refused the request."""
 
 
-def is_lost(error: httpx2.HTTPStatusError) -> bool:
-    """Whether the refusal of a request that named a session is for want of that session."""
+_OF_THE_REQUEST = (NO_METHOD, INVALID_PARAMS, INTERNAL_ERROR)
+"""Codes of errors that are about the request itself, which may even have run."""
+
+
+def is_lost(error: httpx2.HTTPStatusError, code: object = None) -> bool:
+    """Whether the refusal of a request that named a session is for want of that session.
+
+    `code`: of the error that answers this very request; None: the refusal answers none.
+    """
     response = error.response
     if response.status_code == HTTPStatus.BAD_REQUEST:
         return names_session(words(response))
-    return response.status_code == HTTPStatus.NOT_FOUND
+    if response.status_code != HTTPStatus.NOT_FOUND:
+        return False
+    return code not in _OF_THE_REQUEST or "session" in words(response).lower()
 
 
 def names_session(said: str) -> bool:

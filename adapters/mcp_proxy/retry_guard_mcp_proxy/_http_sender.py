@@ -40,6 +40,9 @@ class Sender:
         self.closed = False
         self._wire, self._link, self._session = wire, link, session
         self._headers, self._order = Headers(), asyncio.Lock()
+        # Requests of the proxy's own that were refused for want of a session: `goes` may put one
+        # off once the next session is there, and it is the same request when it comes again.
+        self._again = set[object]()
 
     async def ask(
         self,
@@ -56,13 +59,23 @@ class Sender:
         session: that waits for the next session. Raises `DownError` if nothing was sent,
         `ClosedError`, and what httpx2 raises.
         """
-        try:
-            return await self._ask(line, message, more, goes)
-        except LostError:
-            return await self._ask(line, message, more, goes)
+        given = None if goes is NOBODY else message["id"]
+        if given is None or given not in self._again:
+            try:
+                return await self._ask(line, message, more, goes)
+            except LostError:
+                if given is not None:
+                    self._again.add(given)
+        return await self._ask(line, message, more, goes, is_last=True)
 
     async def _ask(
-        self, line: bytes, message: Message, more: Mapping[str, str], goes: Callable[[], None]
+        self,
+        line: bytes,
+        message: Message,
+        more: Mapping[str, str],
+        goes: Callable[[], None],
+        *,
+        is_last: bool = False,
     ) -> Reply:
         async with self._order:
             pass
@@ -88,9 +101,14 @@ class Sender:
             reply = await self._wire.ask(asking)
         except httpx2.HTTPStatusError as error:
             if in_session and self._link.lost(number, error):
-                why = f"the server does not know the session any more: {error}"
-                raise LostError(why) from None
+                raise _lost(error) from None
             raise
+        # What it says again in a session that is new is the answer.
+        if reply.refused is not None and in_session and not is_last:
+            answer = reply.heard.message
+            code = object_in(answer, "error").get("code") if is_object(answer) else None
+            if self._link.lost(number, reply.refused, code):
+                raise _lost(reply.refused)
         self._note(message["method"], reply)
         return reply
 
@@ -133,3 +151,7 @@ class Sender:
         """The headers of a message that does not say its version, as the last request did."""
         meant = {"_meta": self._session.stated, **params_of(message)}
         return self._headers.of({**message, "params": meant}) or self._link.headers
+
+
+def _lost(error: httpx2.HTTPStatusError) -> LostError:
+    return LostError(f"the server does not know the session any more: {error}")

@@ -40,14 +40,19 @@ class Link:
         session: Session,
         said: Callable[[int, Heard], Awaitable[None]],
         anew: Callable[[], None],
+        limit: float = OPENING,
     ) -> None:
-        """There is none yet. `said`: hears what the server says by itself. `anew`: see `Ears`."""
+        """There is none yet. `said`: hears what the server says by itself. `anew`: see `Ears`.
+
+        `limit`: in place of OPENING.
+        """
         self._anew = anew
         self.number = self._count = 0
         self._wire, self._session, self._said = wire, session, said
         self._id: str | None = None
         self._version: str | None = None
         self._lost, self._opening = False, asyncio.Lock()
+        self._limit, self._in_vain, self._why = limit, 0, ""
         self._listening: asyncio.Task[None] | None = None
 
     @property
@@ -77,24 +82,32 @@ class Link:
         self._version = version if isinstance(version, str) else None
         self._lost = False
 
-    def lost(self, number: int, error: httpx2.HTTPStatusError) -> bool:
-        """Whether the error says that there is no such session."""
-        if self._id is None or not is_lost(error):
+    def lost(self, number: int, error: httpx2.HTTPStatusError, code: object = None) -> bool:
+        """Whether the error says that there is no such session. `code`: see `is_lost`."""
+        if self._id is None or not is_lost(error, code):
             return False
         self._lost = self._lost or number == self.number
         return True
 
     async def ready(self) -> None:
-        """Open the session again if it is lost. Raises `DownError`."""
+        """Open the session again if it is lost; who waits at once shares the one try.
+
+        Raises `DownError`.
+        """
+        seen = self._in_vain
         async with self._opening:
             opening = self._session.opening
             if not self._lost or opening is None:
                 return
-            try:
-                await asyncio.wait_for(self._open(opening), OPENING)
-            except (TimeoutError, httpx2.HTTPError, ServerError) as error:
-                why = str(error) or "it did not answer"
-                raise DownError(f"the session was not opened again: {why}") from None
+            if seen == self._in_vain:
+                try:
+                    await asyncio.wait_for(self._open(opening), self._limit)
+                except (TimeoutError, httpx2.HTTPError, ServerError) as error:
+                    self._in_vain += 1
+                    self._why = str(error) or "it did not answer"
+                else:
+                    return
+            raise DownError(f"the session was not opened again: {self._why}")
 
     async def _open(self, opening: Mapping[str, object]) -> None:
         self.number += 1

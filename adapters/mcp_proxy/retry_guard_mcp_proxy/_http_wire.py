@@ -30,10 +30,14 @@ Hear = Callable[[Heard], Awaitable[None]]
 
 
 class Reply(NamedTuple):
-    """The answer to a request, and the headers of the response that it began with."""
+    """The answer to a request, and the headers of the response that it began with.
+
+    `refused`: what its status says, where that is no success.
+    """
 
     heard: Heard
     headers: Mapping[str, str]
+    refused: httpx2.HTTPStatusError | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +108,8 @@ class Wire:
             async with sent as response:
                 began = response.headers
                 if not response.is_success:
-                    return Reply(await refusal(response, asking.given), began)
+                    answer = await refusal(response, asking.given)
+                    return Reply(answer, began, refused(response))
                 found = await _answer(response, asking, tail)
         except httpx2.TransportError:
             if not (asking.resumes and tail.last):

@@ -6,7 +6,7 @@ from math import isfinite
 from typing import Any, NoReturn, TypeGuard
 
 PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32602, -32603
-CLOSED = -32000
+NO_METHOD, CLOSED = -32601, -32000
 OURS = "retry-guard/"
 """How names in `_meta` begin that only the guard may give."""
 

@@ -11,7 +11,7 @@ from retry_guard_mcp_proxy._kept import Kept, KeptError
 from retry_guard_mcp_proxy._messages import Message, is_object, meta_of
 from retry_guard_mcp_proxy._notes import note
 from retry_guard_mcp_proxy._stated import STATED, is_said_to_read, is_said_to_write
-from retry_guard_mcp_proxy._trust import UNTRUSTED, Word
+from retry_guard_mcp_proxy._trust import CHANGED, UNTRUSTED, Word
 
 _MOST, _LONGEST, _WIDEST = 20, 120, 500
 """Names on a line, characters of a name, and of a sentence with a server's words in it."""
@@ -58,9 +58,19 @@ class Naming:
         what = "its contract says that it only reads, and its server that it writes; calls pass"
         self._say(what, seen.doubted())
         self._say("a contract, but the server lists no such tool", sorted(seen.unlisted))
+        self._say_notes(words)
+
+    def _say_notes(self, words: Mapping[str, Word]) -> None:
+        """Say what else is to be known of tools, a line each; of many, the first lines."""
+        noted: dict[str, list[str]] = {}
         for name, word in words.items():
             if word.note not in ("", UNTRUSTED):
-                self._say(line(word.note), [name])
+                noted.setdefault(word.note, []).append(name)
+        texts = sorted(noted, key=lambda text: text != CHANGED)
+        for text in texts[:_MOST]:
+            self._say(line(text), noted[text])
+        rest = [name for text in texts[_MOST:] for name in noted[text]]
+        self._say("what its server states is not used, for yet other reasons", rest)
 
     def _say(self, what: str, names: Iterable[str]) -> None:
         new = [name for name in names if (what, name) not in self._named]

@@ -10,6 +10,7 @@ import queue
 import sys
 import threading
 import time
+import traceback
 from contextlib import suppress
 
 _KEPT = 1000
@@ -53,9 +54,18 @@ _NOTES = _Notes()
 
 
 def note(text: str) -> None:
-    """Let one line be written, if anybody can be told there. Never blocks."""
+    """Let it be written, if anybody can be told there. Never blocks.
+
+    Nothing in it is obeyed by a terminal, and no line but its first begins like one of ours:
+    there may be words of the server in it.
+    """
     if sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison] - closed at start
-        _NOTES.add(f"retry-guard mcp: {text}\n")
+        said = "\n  ".join(map(_printable, text.split("\n")))
+        _NOTES.add(f"retry-guard mcp: {said}\n")
+
+
+def _printable(line: str) -> str:
+    return line if line.isprintable() else ascii(line)[1:-1]
 
 
 class Log(logging.Handler):
@@ -66,5 +76,12 @@ class Log(logging.Handler):
         super().__init__(logging.WARNING)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Note a record."""
-        note(self.format(record))
+        """Note a record: on one line, but for where something failed that should not."""
+        text, failed = record.getMessage(), record.exc_info
+        error, is_fault = failed[1] if failed else None, record.levelno >= logging.ERROR
+        if error is not None and not is_fault:
+            text = f"{text}: {type(error).__name__}: {error}"
+        text = text.replace("\n", "\\n")
+        if error is not None and is_fault:
+            text += "\n" + "".join(traceback.format_exception(error)).rstrip()
+        note(text)

@@ -33,7 +33,7 @@ class ObservingDesk:
         """Raises `UsageError` for parts that do not fit together."""
         self._ledger, self._watch = parts.ledger, Watch(parts, reader(upstream, session))
         self._catalogue = Catalogue(parts, (self._watch.guard,), upstream, session)
-        self._open: dict[Name, tuple[Watched, asyncio.Task[None]]] = {}
+        self._open: dict[Name, list[tuple[Watched, asyncio.Task[None]]]] = {}
         self._tasks, self._ending = set[asyncio.Task[None]](), set[asyncio.Task[None]]()
 
     def owns(self, message: Message) -> bool:  # noqa: ARG002 - of any message
@@ -44,12 +44,12 @@ class ObservingDesk:
         """Look on while a call passes."""
         name, params = name_of(message.get("id")), params_of(message)
         tool = params.get("name")
-        if name is None or name in self._open or self._catalogue.tools.guarded(tool) is None:
+        if name is None or self._catalogue.tools.guarded(tool) is None:
             return
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         watched = Watched(message, answer, time.time(), frozenset(self._ending))
         task = asyncio.create_task(self._watch.follow(watched))
-        self._open[name] = watched, task
+        self._open.setdefault(name, []).append((watched, task))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         task.add_done_callback(self._ending.discard)
@@ -63,14 +63,17 @@ class ObservingDesk:
 
     def lost(self, error: Exception, given: object = None) -> None:
         """Learn that there will be no answer: to one call, or, with no id, to all."""
-        for name in list(self._open) if given is None else [name_of(given)]:
+        names = [name for name, some in self._open.items() for _ in some]
+        for name in names if given is None else [name_of(given)]:
             self._ended(name, error)
 
     def _ended(self, name: Name | None, end: Answer | Exception) -> None:
-        found = None if name is None else self._open.pop(name, None)
-        if found is None:
+        under_way = self._open.get(name, []) if name is not None else []
+        if not under_way:
             return
-        watched, task = found
+        watched, task = under_way.pop(0)
+        if name is not None and not under_way:
+            del self._open[name]
         if not task.done():
             self._ending.add(task)
         if isinstance(end, Answer):

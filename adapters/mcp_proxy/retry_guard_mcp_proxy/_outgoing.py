@@ -93,7 +93,7 @@ class Outgoing:
         """Return whether all is passed on, before the patience is lost."""
         loop = asyncio.get_running_loop()
         began = loop.time()
-        while self._held and loop.time() < began + patience.ends:
+        while self._held and loop.time() < began + patience.ends:  # noqa: ASYNC110 - patience may be lost meanwhile
             await asyncio.sleep(_POLL)
         return not self._held
 

@@ -116,7 +116,7 @@ class Relay:
         if number is None:
             desk.take(message)
         else:
-            why = f"no float holds {number[:_SHOWN]} exactly: write it with fewer digits, or as text"
+            why = f"no float is {number[:_SHOWN]} exactly: write it with fewer digits, or as text"
             await self._refuse(message["id"], INVALID_PARAMS, why)
 
     def _cancels(self, message: Message) -> bool:

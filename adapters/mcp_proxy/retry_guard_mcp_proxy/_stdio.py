@@ -1,6 +1,5 @@
 """A server that is a process: what is said to it, and what it says."""
 
-import asyncio
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial

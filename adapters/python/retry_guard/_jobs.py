@@ -58,7 +58,8 @@ class Job:
         self, wake: Callable[["Job"], object], *, context: Context | None = None
     ) -> None:
         """Let the task go on when it is over; of a task."""
-        self._wakes = context or copy_context(), wake
+        # An empty one counts as false, and is the task's all the same.
+        self._wakes = copy_context() if context is None else context, wake
 
     def remove_done_callback(self, wake: Callable[["Job"], object]) -> int:
         """Forget who waits, and return how many that were; of a loop."""

@@ -14,11 +14,8 @@ from retry_guard._own_key import Conflict, named
 from retry_guard._sent import sending
 from retry_guard_contracts import ArgumentError
 from retry_guard_core import End, Now, Record, Reply, Step
-from retry_guard_ledgers import LedgerError, about
+from retry_guard_ledgers import LedgerError, about, as_observed
 from retry_guard_outcomes import Done
-
-PREFIX = "observed:"
-"""What is observed is recorded under this and the scope, so no guarded call ever meets it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +128,7 @@ async def observe(
         return Observation(request.tool, "", "refuse", code)
     if call is None:
         return Observation(request.tool, "", "send", "read")
-    hidden = replace(about(call.draft), scope=PREFIX + about(call.draft).scope)
-    call = replace(call, draft=replace(call.draft, about=hidden))
+    call = replace(call, draft=replace(call.draft, about=as_observed(about(call.draft))))
     try:
         known = await named(call, site, hands)
         if isinstance(known, Conflict):
