@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -184,7 +185,7 @@ def test_nothing_is_sent_where_the_ledger_cannot_tell_whose_it_is(tmp_path: Path
     async def meanwhile() -> None:
         ledger.down.add("save")
 
-    guard = guard_on(lab, PLAIN, ledger)
+    guard = guard_on(lab, PLAIN, cast("Ledger", ledger))
     outcome = asyncio.run(called(lab, guard, send=waiting(lab, 11.0, meanwhile=meanwhile)))
     assert isinstance(outcome, NotExecuted)
     assert lab.service.requests == []

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 import pytest
 
@@ -93,7 +93,7 @@ class Together(Flaky):
 def test_an_answer_that_comes_twice_at_once_is_taken_once(make: Making, tmp_path: Path) -> None:
     """Also where the first has been carried out already: its record is done then."""
     lab = make(tmp_path)
-    question, ledger = asked(lab), Together(lab.open(), 2)
+    question, ledger, word = asked(lab), Together(lab.open(), 2), Answer("again")
     lab.clock.at += 1
 
     def late(*given: object, **named: object) -> object:
@@ -107,7 +107,7 @@ def test_an_answer_that_comes_twice_at_once_is_taken_once(make: Making, tmp_path
     ledger.resolve = late  # type: ignore[attr-defined]
 
     def answers() -> None:
-        taken.append(settle(ledger, "acme", question.id, Answer("again")))
+        taken.append(settle(cast("Ledger", ledger), "acme", question.id, word))
 
     threads = [threading.Thread(target=answers) for _ in range(2)]
     for thread in threads:

@@ -3,7 +3,7 @@
 import json
 import os
 import signal
-import threading
+import sqlite3
 from collections.abc import Generator
 from pathlib import Path
 
@@ -137,16 +137,16 @@ def test_an_answer_that_a_client_gives_many_times_at_once_counts_once(site: Site
     assert len(site.effects) == 2
 
 
-def proxy_of(site: Site) -> tuple[str, ...]:
+def proxy_of(site: Site, *options: str) -> tuple[str, ...]:
     """Return the command of a proxy for a tool that nothing but a person can settle."""
     plain = site.folder / "plain.yaml"
     plain.write_text("contracts:\n  - tool: wire\n", encoding="utf-8")
     given = ("--contracts", str(plain), "--ledger", site.ledger, "--scope", "acme")
-    return (*mcp_proxy_client.COMMAND, *given, "--", *site.server)
+    return (*mcp_proxy_client.COMMAND, *given, *options, "--", *site.server)
 
 
-def test_a_word_that_crosses_the_end_of_its_call_sends_nothing_for_that_call(site: Site) -> None:
-    """The person's word is kept for the next equal call, whose client is there."""
+def test_a_word_that_crosses_the_end_of_its_call_is_for_the_next_equal_call(site: Site) -> None:
+    """The client has cancelled, and nobody would get what is sent for it."""
     with Proxy(proxy_of(site)) as proxy:
         proxy.result(proxy.ask("initialize", {**INITIALIZE, "capabilities": {"elicitation": {}}}))
         site.fates("kill_after")
@@ -154,19 +154,20 @@ def test_a_word_that_crosses_the_end_of_its_call_sends_nothing_for_that_call(sit
         asked = proxy.asked("elicitation/create")
         word = {"action": "accept", "content": {"outcome": "again"}}
         cancel = {"method": "notifications/cancelled", "params": {"requestId": given}}
-        both = ({**cancel}, {"id": asked["id"], "result": word})
-        proxy.write(b"".join(json.dumps({"jsonrpc": "2.0", **one}).encode() + b"\n" for one in both))
-        wait_for(lambda: site.records()[0].answer == "again" or "withdrawn" in proxy.errors)
-        assert proxy.silent() or True
+        both = (cancel, {"id": asked["id"], "result": word})
+        proxy.write(
+            b"".join(json.dumps({"jsonrpc": "2.0", **one}).encode() + b"\n" for one in both)
+        )
+        wait_for(lambda: site.records()[0].answer == "again")
         assert len(site.effects) == 1
+        assert texts(proxy.called("wire", POST)).startswith("done e2")
+    assert len(site.effects) == 2
 
 
 def test_a_ledger_that_does_not_answer_is_no_proof_that_an_earlier_call_did_nothing(
     site: Site,
 ) -> None:
-    import sqlite3
-
-    with Proxy((*proxy_of(site)[:-4], "--answer-within", "2", *proxy_of(site)[-4:])) as proxy:
+    with Proxy(proxy_of(site, "--answer-within", "2")) as proxy:
         proxy.initialize()
         site.fates("kill_after")
         proxy.called("wire", POST)

@@ -250,6 +250,34 @@ def test_doctor_says_which_file_is_damaged(site: Site) -> None:
     assert "x.seen.json: is damaged" in done.stdout
 
 
+def test_what_was_only_observed_is_nobodys_to_settle(tmp_path: Path) -> None:
+    """Nor does `doctor` find anything to mend in it, or `ledger list` show it, unless asked."""
+    site = Site(tmp_path, "contracts: [{tool: post, key: {param: key}}]")
+    lists(site, [tool("post")])
+    site.fates("kill_after")
+    with site.proxy(*OBSERVE) as proxy:
+        proxy.answer(proxy.ask("tools/list"))
+        assert "error" in proxy.answer(proxy.call("post", POST))
+        assert would(site, 1) == [("post", "reissue")]
+    done = command(site, "doctor")
+    assert (done.returncode, "MEND" in done.stdout) == (0, False)
+    assert command(site, "ledger", "list").stdout.endswith("0 recorded, 0 unresolved\n")
+    shown = command(site, "ledger", "list", "--scope", "observed:acme").stdout
+    assert shown.endswith("1 recorded, 1 unresolved\n")
+
+
+def test_two_calls_under_way_with_one_id_are_both_observed(site: Site) -> None:
+    """Their answers come with one id too; the first one is taken for that of the first call."""
+    site.fates("slow", "slow")
+    with site.proxy(*OBSERVE) as proxy:
+        for text in ("one", "two"):
+            proxy.call("post", {"text": text}, 5, _meta=turn(text))
+        for _ in range(2):
+            proxy.answer(5)
+        found = seen(site, 2)
+    assert {(one["turn"], one["would"]) for one in found} == {("one", "send"), ("two", "send")}
+
+
 def test_each_observation_is_of_its_own_call(site: Site) -> None:
     """Sixteen at once, each with a turn and a tool of its own, and half of them lost."""
     site.fates(*["slow"] * 16)

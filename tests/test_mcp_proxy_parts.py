@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import os
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -197,14 +198,27 @@ def test_the_models_id_of_a_call_is_kept_for_the_audit(
     assert call_id_of(call(meta, given)) == found
 
 
-def test_a_scope_names_the_user_and_the_server_and_shows_no_secret(
-    monkeypatch: pytest.MonkeyPatch,
+def test_a_scope_names_the_user_the_server_and_the_folder_and_shows_no_secret(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("LOGNAME", "ada")
+    (tmp_path / "link").symlink_to(tmp_path)
     command = ("/usr/bin/npx", "-y", "pay-server", "--token", "s3cret")
-    digest = hashlib.sha256("\0".join(command).encode()).hexdigest()[:12]
-    assert scope_of(command) == f"ada@npx:{digest}"
+    whole = "\0".join((os.path.realpath(tmp_path), *command))
+    digest = hashlib.sha256(whole.encode()).hexdigest()[:12]
+    for folder in (tmp_path, tmp_path / "link"):
+        monkeypatch.chdir(folder)
+        assert scope_of(command) == f"ada@npx:{digest}"
     assert scope_of(command) != scope_of((*command[:-1], "other"))
+
+
+def test_a_folder_that_is_gone_stops_nobody(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert "@x:" in scope_of(("x",))
 
 
 def test_a_user_without_a_name_has_a_number(monkeypatch: pytest.MonkeyPatch) -> None:

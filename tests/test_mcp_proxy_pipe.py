@@ -371,3 +371,98 @@ def test_initialize_and_its_answer_pass(pipe: Proxy) -> None:
     opened = pipe.result(pipe.ask("initialize", {**INITIALIZE, "protocolVersion": "2025-06-18"}))
     assert opened["protocolVersion"] == "2025-06-18"
     pipe.initialize()
+
+
+# What cannot be held as it is
+
+BEYOND = [b"NaN", b"-Infinity", b"9" * 5000, b"[" * 5000 + b"]" * 5000, b'[{"a":[NaN,"]"]}]']
+
+
+@pytest.mark.parametrize("odd", BEYOND)
+def test_what_cannot_be_held_passes_as_it_was_said(pipe: Proxy, site: Site, odd: bytes) -> None:
+    line = b'{"jsonrpc":"2.0","id":"odd","method":"nobody/knows","params":{"x":%s}}\n' % odd
+    pipe.write(line)
+    assert "error" in pipe.take(lambda m: m.get("id") in ("odd", None))
+    assert site.heard[-1] == line.decode()
+
+
+@pytest.mark.parametrize("odd", BEYOND)
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"jsonrpc":"2.0","id":"odd","method":"tools/call","params":{"name":"post","x":%s}}\n',
+        b'{"params":{"x":%s,"na\\u006de":"post"},"method":"tools/call","id":"odd"}\n',
+    ],
+)
+def test_a_guarded_call_that_cannot_be_held_is_refused_by_its_id(
+    pipe: Proxy, site: Site, odd: bytes, line: bytes
+) -> None:
+    before = len(site.heard)
+    pipe.write(line % odd)
+    assert pipe.answer("odd")["error"]["code"] == -32602
+    assert pipe.silent()
+    assert len(site.heard) == before + 1
+
+
+DEEP = b"[" * 5000 + b"]" * 5000
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"id":"odd","method":"ping","params":{"x":%s},"method":"tools/call"}\n',
+        b'{"id":"odd","method":"tools/call","params":{"name":"a","x":%s,"name":"post"}}\n',
+        b'{"id":"odd","method":"ping","params":{"x":%s}} {"method":"tools/call"}\n',
+        b'{"id":"odd","method":"ping","params":{"x":%s}\n',
+        b'{"id":"odd","method":"ping","params":{"x":%s]}}\n',
+        b'{"id":"odd","method":"ping","params":{"x":%s"}}\n',
+        b'[{"id":"odd","method":"ping","params":{"x":%s}}]\n',
+    ],
+)
+def test_what_cannot_be_held_and_says_two_things_is_refused(
+    pipe: Proxy, site: Site, line: bytes
+) -> None:
+    before = len(site.heard)
+    pipe.write(line % DEEP)
+    assert pipe.answer(None)["error"]["code"] == -32700
+    assert pipe.silent()
+    assert len(site.heard) == before + 1
+
+
+@pytest.mark.parametrize("odd", [b"NaN", b'[1,{"a":-Infinity}]'])
+def test_an_answer_with_what_is_no_number_of_json_passes_as_it_was_said(
+    pipe: Proxy, odd: bytes
+) -> None:
+    given = str(pipe.ask("silence")).encode()
+    line = b'{"jsonrpc":"2.0","id":%s,"result":{"x":%s}}\n' % (given, odd)
+    raw(pipe, line)
+    pipe.answer(int(given))
+    assert pipe.raw[-1] == line
+
+
+@pytest.mark.parametrize(
+    "number", ["0.1000000000000000055", "12345678901234567890.5", "1e-400", "1e999", "4.9E-324"]
+)
+def test_a_guarded_call_with_a_number_that_would_be_another_one_is_refused(
+    pipe: Proxy, site: Site, number: str
+) -> None:
+    before = len(site.calls)
+    line = '{"jsonrpc":"2.0","id":"n","method":"tools/call","params":{"name":"%s","arguments":%s}}\n'
+    arguments = '{"text":[%s]}' % number
+    pipe.write((line % ("post", arguments)).encode())
+    refused = pipe.answer("n")["error"]
+    assert (refused["code"], number in refused["message"]) == (-32602, True)
+    pipe.write((line % ("echo", arguments)).encode())
+    pipe.answer("n")
+    assert len(site.calls) == before + 1
+    assert number in site.heard[-1]
+
+
+def test_numbers_that_a_float_holds_reach_the_server_as_they_are(pipe: Proxy, site: Site) -> None:
+    text = "[0.1,1e22,5e-324,1.7976931348623157e308,123456789012345678901234567890,-0.0,1e3]"
+    pipe.write(
+        b'{"jsonrpc":"2.0","id":"n","method":"tools/call","params":{"name":"post","arguments":'
+        b'{"text":%s,"e123":"0.12345678901234567890123"}}}\n' % text.encode()
+    )
+    pipe.result("n")
+    assert site.calls[-1]["arguments"]["text"] == json.loads(text)

@@ -66,17 +66,6 @@ def test_what_is_not_trusted_hides_nothing_and_adds_no_key(site: Site) -> None:
     assert [call["arguments"] for call in site.calls] == [POST]
 
 
-def test_a_model_that_makes_a_new_key_makes_no_new_action(site: Site) -> None:
-    lists(site, [tool("post", KEYED)])
-    with site.proxy() as proxy:
-        proxy.answer(proxy.ask("tools/list"))
-        first = proxy.called("post", KEY)
-        again = proxy.called("post", {**KEY, "key": "model-2"})
-        assert again["content"] == first["content"]
-        assert "retry-guard/outcome" in again["_meta"]
-    assert len(site.calls) == 1
-
-
 def test_the_contract_of_an_operator_wins(tmp_path: Path) -> None:
     """The server states a read; the operator's file says that it writes, with a key."""
     site = Site(tmp_path, "contracts: [{tool: post, key: {param: key, retention: 86400}}]")

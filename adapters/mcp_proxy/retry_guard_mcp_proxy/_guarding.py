@@ -1,5 +1,6 @@
 """What the pipe asks of whoever carries out guarded calls; that one is slow to import."""
 
+from collections.abc import Awaitable
 from typing import Protocol
 
 from retry_guard_mcp_proxy._messages import Message
@@ -59,3 +60,17 @@ class Desk(Protocol):
     async def close(self) -> None:
         """Stop what is under way."""
         ...
+
+
+class Reception:
+    """Where the desk is found. `desk`: that one; None: nobody has needed it yet."""
+
+    def __init__(self, ready: Awaitable[Desk]) -> None:
+        """`ready`: gives the desk, once it is set up."""
+        self.desk: Desk | None = None
+        self._ready = ready
+
+    async def found(self) -> Desk:
+        """Return it, once it is set up."""
+        self.desk = self.desk or await self._ready
+        return self.desk

@@ -63,6 +63,7 @@ class Kept:
         """Neither read nor write anything yet."""
         self.folder, self.server = folder, server
         self._stem = re.sub(r"[^\w.\-]", "_", server)
+        self._trust = folder / f"{self._stem}{_TRUST}"  # made once: each guarded call looks there
 
     def seen(self) -> Sheet:
         """Return what was last seen of its tools; empty where nothing was. Raises `KeptError`."""
@@ -72,10 +73,6 @@ class Kept:
         """Keep what is seen of its tools. Raises `KeptError`."""
         path = self.folder / f"{self._stem}{_SEEN}"
         write(path, {"server": self.server, "at": now, "tools": tools})
-
-    @property
-    def _trust(self) -> Path:
-        return self.folder / f"{self._stem}{_TRUST}"
 
     def trusted(self) -> Sheet:
         """Return what is trusted; empty where nothing is. Raises `KeptError`."""

@@ -5,7 +5,13 @@ import re
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from retry_guard_mcp_proxy._messages import Message, is_object
+from retry_guard_mcp_proxy._messages import (
+    BeyondError,
+    Message,
+    UnreadableError,
+    is_object,
+    read_odd,
+)
 
 LONGEST = 8 << 20
 """Bytes of a line that is looked at; that takes a second or two at worst."""
@@ -16,6 +22,17 @@ _NEAREST = 2
 """Objects inside each other whose members are read: the message, and its parameters."""
 _OPENS = {b"}": b"{", b"]": b"["}
 _MAY_ROUND = re.compile(rb"[0-9.]{17}|[eE][+-]?[0-9]{3}")
+
+
+def known_of(line: bytes) -> Message | None:
+    """Return what is known of a message that is not to be held as it is; None: it is none."""
+    try:
+        found = read_odd(line)
+    except BeyondError:
+        return outline(line)
+    except UnreadableError:
+        return None
+    return found if is_object(found) else None
 
 
 def outline(line: bytes) -> Message | None:

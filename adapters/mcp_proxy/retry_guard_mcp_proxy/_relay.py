@@ -1,16 +1,13 @@
 """The pipe: everything that the guard does not own is passed on unchanged, in order."""
 
 import traceback
-from collections.abc import AsyncIterable, Awaitable
+from collections.abc import AsyncIterable
 from typing import Any
 
 from retry_guard_mcp_proxy._asked import CANCELLED
-from retry_guard_mcp_proxy._asker import PROGRESS
 from retry_guard_mcp_proxy._client import Client
-from retry_guard_mcp_proxy._errors import ClosedError, ServerError
-from retry_guard_mcp_proxy._guarding import Desk
+from retry_guard_mcp_proxy._guarding import Desk, Reception
 from retry_guard_mcp_proxy._messages import (
-    CLOSED,
     INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
@@ -27,65 +24,52 @@ from retry_guard_mcp_proxy._messages import (
     is_response,
     params_of,
     read,
-    without_ours,
 )
 from retry_guard_mcp_proxy._notes import note
-from retry_guard_mcp_proxy._outline import outline, rounded
-from retry_guard_mcp_proxy._respelling import respelled
+from retry_guard_mcp_proxy._outline import known_of, rounded
 from retry_guard_mcp_proxy._session import Session
-from retry_guard_mcp_proxy._upstream import Ears, Upstream
+from retry_guard_mcp_proxy._upstream import Upstream
+from retry_guard_mcp_proxy._way_back import FAILED, LIST
 
-CALL, LIST = "tools/call", "tools/list"
-CHANGED = "notifications/tools/list_changed"
-_FAILED = "the proxy failed at it"
+CALL = "tools/call"
 _SHOWN = 50
 """Characters of a number that are shown."""
 
 
 class Relay:
-    """Passes lines on. `ready`: gives the desk, once it is set up."""
+    """Passes on what the client says."""
 
     def __init__(
-        self, client: Client, session: Session, ready: Awaitable[Desk], *, guards: bool = True
+        self, client: Client, session: Session, reception: Reception, *, guards: bool
     ) -> None:
         """Pass nothing on yet. `guards`: else all passes as it is, whatever it may be."""
-        self._client, self._session, self._ready = client, session, ready
+        self._client, self._session, self._reception = client, session, reception
         self._guards = guards
-        self._desk: Desk | None = None
-
-    def ears(self) -> Ears:
-        """Return who hears the server."""
-        return Ears(
-            said=self._from_server,
-            asked=self._asked,
-            refused=self._refused,
-            ended=self._ended,
-            again=self._client.listening,
-            anew=self._anew,
-        )
 
     async def run(self, lines: AsyncIterable[bytes], upstream: Upstream) -> None:
         """Pass on what the client says, until its end. Whatever is in a line, the next is read."""
         async for line in lines:
             message: Any = None
             try:
-                message = read(line)
-                await self._from_client(line, message, upstream)
-            except UnreadableError as error:
-                await self._unreadable(line, error, upstream)
+                try:
+                    message = read(line)
+                except UnreadableError as error:
+                    await self._unreadable(line, error, upstream)
+                else:
+                    await self._from_client(line, message, upstream)
             except Exception:  # noqa: BLE001 - the pipe outlives whatever a message does to us
                 note(f"a message was not passed on:\n{traceback.format_exc()}")
                 if is_message(message) and is_request(message):
-                    await self._refuse(message["id"], INTERNAL_ERROR, _FAILED)
+                    await self._refuse(message["id"], INTERNAL_ERROR, FAILED)
 
     async def _desk_for(self, message: Message) -> Desk | None:
         """Return who carries it out; None: it is no call of a guarded tool."""
         if message.get("method") != CALL:
             return None
-        self._desk = self._desk or await self._ready
-        if self._desk.owns(message):
-            return self._desk
-        self._desk.passes(message)
+        desk = await self._reception.found()
+        if desk.owns(message):
+            return desk
+        desk.passes(message)
         return None
 
     async def _from_client(self, line: bytes, message: Any, upstream: Upstream) -> None:
@@ -98,14 +82,14 @@ class Relay:
             await self._one(line, message, upstream)
 
     async def _one(self, line: bytes, message: Message, upstream: Upstream) -> None:
-        desk = await self._desk_for(message)
+        desk, known = await self._desk_for(message), self._reception.desk
         if desk is not None and "id" in message:
             await self._call(line, message, desk)
         elif desk is not None:
             note("a call of a guarded tool without an id is not sent")
         elif message.get("method") == CANCELLED and self._cancels(message):
             pass  # the call goes on, so that its outcome becomes known
-        elif is_response(message) and self._desk is not None and self._desk.told(message):
+        elif is_response(message) and known is not None and known.told(message):
             pass  # the guard had asked
         else:
             await upstream.pass_on(line, message)
@@ -122,34 +106,7 @@ class Relay:
     def _cancels(self, message: Message) -> bool:
         """Whether a guarded call is cancelled."""
         given = params_of(message).get("requestId")
-        return self._desk is not None and self._desk.cancel(given)
-
-    def _asked(self, line: bytes, message: Message) -> None:
-        if is_request(message):
-            self._client.asked(line, message)
-        else:
-            self._client.answered(params_of(message).get("requestId"))
-
-    async def _refused(self, message: Message | list[Message], error: Exception) -> None:
-        """Let the client know that what it said was not passed on."""
-        said: list[Any] = message if isinstance(message, list) else [message]
-        for one in said:
-            if is_object(one) and is_request(one):
-                if self._desk is not None:
-                    self._desk.lost(error, one["id"])
-                if isinstance(error, ServerError):
-                    await self._refuse(one["id"], CLOSED, f"Connection closed: {error}")
-                else:
-                    await self._refuse(one["id"], INTERNAL_ERROR, _FAILED)
-
-    async def _ended(self, how: str) -> None:
-        if self._desk is not None:
-            self._desk.lost(ClosedError(f"the connection closed: the server ended ({how})"))
-        await self._client.ended(how)
-
-    def _anew(self) -> None:
-        if self._desk is not None:
-            self._desk.renewed()
+        return self._reception.desk is not None and self._reception.desk.cancel(given)
 
     async def _batch(self, line: bytes, messages: list[Any], upstream: Upstream) -> None:
         """Pass a batch on, unless something in it is for the guard."""
@@ -167,7 +124,7 @@ class Relay:
 
     async def _unreadable(self, line: bytes, error: Exception, upstream: Upstream) -> None:
         """Refuse what cannot be read: the server might read it otherwise, as a call."""
-        known = outline(line) if isinstance(error, BeyondError) else None
+        known = known_of(line) if isinstance(error, BeyondError) else None
         if line.isspace() or not self._guards:
             await upstream.pass_on(line, known or [])
         elif known is None:
@@ -179,47 +136,3 @@ class Relay:
 
     async def _refuse(self, given: object, code: int, why: str) -> None:
         await self._client.tell(encoded(failure(given, code, why)))
-
-    async def _from_server(self, line: bytes, message: Message | list[Message]) -> None:
-        if isinstance(message, list):
-            seen = [await self._heard(one) for one in message]
-            rest = [one for one in seen if one is not None]
-            if all(new is old for new, old in zip(seen, message, strict=True)):
-                await self._client.tell(line)
-            elif rest:
-                await self._client.tell(encoded(rest))
-            return
-        changed = await self._heard(message)
-        if changed is message:
-            await self._client.tell(line)
-        elif changed is not None:
-            await self._client.tell(respelled(line, message, changed))
-
-    async def _heard(self, message: Message) -> Message | None:
-        """Return what the client shall see of a message of the server; None: nothing."""
-        return await (self._response if is_response(message) else self._progress)(message)
-
-    async def _progress(self, message: Message) -> Message | None:
-        """Tell those who ask for it of a guarded call's progress; return all else."""
-        if message.get("method") == CHANGED:
-            self._anew()
-        if message.get("method") != PROGRESS or self._desk is None:
-            return message
-        known = self._desk.progress(message)
-        for beat in known or ():
-            await self._client.tell(encoded(beat))
-        return message if known is None else None
-
-    async def _response(self, message: Message) -> Message | None:
-        """Return the answer to a request that was passed on as it came."""
-        asked = self._client.answered(message.get("id"))
-        if asked is None and self._desk is not None and self._desk.waits_for(message.get("id")):
-            return None
-        self._session.answered(message)
-        if self._desk is not None:
-            self._desk.answered(message)
-        changed = (self._guards and without_ours(message)) or message
-        if asked is not None and asked.method == LIST:
-            self._desk = self._desk or await self._ready
-            changed = self._desk.shown(changed) or changed
-        return changed

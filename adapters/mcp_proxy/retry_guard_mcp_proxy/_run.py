@@ -12,7 +12,7 @@ from retry_guard_mcp_proxy._aside import aside
 from retry_guard_mcp_proxy._child import Patience
 from retry_guard_mcp_proxy._client import Client
 from retry_guard_mcp_proxy._errors import ServerError
-from retry_guard_mcp_proxy._guarding import Desk
+from retry_guard_mcp_proxy._guarding import Desk, Reception
 from retry_guard_mcp_proxy._notes import Log
 from retry_guard_mcp_proxy._relay import Relay
 from retry_guard_mcp_proxy._session import Session
@@ -21,6 +21,7 @@ from retry_guard_mcp_proxy._signals import ENDING, Signals
 from retry_guard_mcp_proxy._stdio import StdioUpstream
 from retry_guard_mcp_proxy._streams import lines, outlet, pieces
 from retry_guard_mcp_proxy._upstream import Ears, Upstream
+from retry_guard_mcp_proxy._way_back import WayBack
 
 
 def run(
@@ -50,9 +51,11 @@ class _Proxy:
         self._obey_signals()
         session, client = Session(), Client(await outlet(outgoing))
         ready: asyncio.Future[Desk] = asyncio.get_running_loop().create_future()
-        relay = Relay(client, session, ready, guards=self._settings.mode == "guard")
-        upstream = await self._reached(process, session, relay.ears())
+        reception, guards = Reception(ready), self._settings.mode == "guard"
+        back = WayBack(client, session, reception, guards=guards)
+        upstream = await self._reached(process, session, back.ears())
         setting_up = asyncio.create_task(self._set_up(ready, client, upstream, session))
+        relay = Relay(client, session, reception, guards=guards)
         relaying = asyncio.create_task(relay.run(lines(pieces(incoming)), upstream))
         try:
             await self._until_over(setting_up, relaying, client)

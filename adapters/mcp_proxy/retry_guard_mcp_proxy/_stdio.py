@@ -119,7 +119,7 @@ class StdioUpstream:
             raise DownError(f"nothing was sent: {error}") from None
         with self._waiting.answer_to(given, life.number) as future:
             try:
-                await life.say(line, goes)
+                await life.say(line)
             except ClosedError:
                 await self._lives.bury(life)
                 raise

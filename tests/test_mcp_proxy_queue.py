@@ -1,0 +1,283 @@
+"""Nobody who speaks to the server is held up by one that is not there, or does not read."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_proxy_client import INITIALIZE, LONG, Json, Proxy, Site, texts, wait_for
+from retry_guard_mcp_proxy import _outgoing
+from retry_guard_mcp_proxy._child import Patience, start
+from retry_guard_mcp_proxy._errors import DownError
+from retry_guard_mcp_proxy._messages import Message
+from retry_guard_mcp_proxy._outgoing import Outgoing
+from retry_guard_mcp_proxy._restarts import LIMIT, WINDOW, Restarts
+from retry_guard_mcp_proxy._session import Session
+from retry_guard_mcp_proxy._stdio import OPENING, StdioUpstream
+from retry_guard_mcp_proxy._upstream import Ears
+
+HUNG = """
+import json, os, sys
+with open(sys.argv[1] + "/lives.txt", "a") as file:
+    file.write(f"{os.getpid()}\\n")
+first = len(open(sys.argv[1] + "/lives.txt").readlines()) == 1
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked["method"] == "die":
+        sys.exit(3)
+    if "id" in asked and (first or asked["method"] != "initialize"):
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": {}}), flush=True)
+"""
+"""Opens no session, but in its first life."""
+
+
+def hung(folder: Path) -> tuple[str, ...]:
+    return (sys.executable, "-c", HUNG, str(folder))
+
+
+def without_a_server(site: Site, *options: str) -> Proxy:
+    """Return a proxy whose server was started anew, and does not open its session."""
+    proxy = site.proxy(*options, server=hung(site.folder))
+    proxy.initialize()
+    proxy.answer(proxy.ask("die"))
+    return proxy
+
+
+def test_a_guarded_call_is_answered_in_time_behind_a_request_that_waits_for_a_server(
+    tmp_path: Path,
+) -> None:
+    site = Site(tmp_path)
+    assert LONG < OPENING, "else the request might have its answer first"
+    with without_a_server(site, "--answer-within", "1") as proxy:
+        passing = proxy.ask("ping")
+        wait_for(lambda: len(site.lives) == 2)
+        assert proxy.called("post", {"text": "a"})["isError"]
+        dropped = proxy.call("post", {"text": "b"})
+        proxy.cancel(dropped)
+        assert proxy.called("post", {"text": "c"})["isError"]
+        heard = [json.loads(line).get("id") for line in proxy.raw]
+        assert passing not in heard
+        assert dropped not in heard
+        began = time.monotonic()
+        assert proxy.end() == 0
+        assert time.monotonic() - began < LONG
+
+
+def test_the_proxy_ends_with_its_client_where_a_request_waits_for_a_server(tmp_path: Path) -> None:
+    site = Site(tmp_path)
+    with without_a_server(site) as proxy:
+        proxy.ask("ping")
+        wait_for(lambda: len(site.lives) == 2)
+        assert proxy.end() == 0
+    assert len(site.lives) == 2
+
+
+def test_nobody_waits_for_a_server_that_does_not_read(tmp_path: Path) -> None:
+    site = Site(tmp_path)
+    with site.proxy("--answer-within", "1") as proxy:
+        proxy.initialize()
+        proxy.answer(proxy.ask("ping"))
+        os.kill(site.lives[0], signal.SIGSTOP)
+        proxy.call("echo", {"text": "x" * 1_000_000})
+        assert texts(proxy.called("post", {"text": "a"})).endswith(".")
+        assert proxy.end() == 0
+
+
+def test_what_passed_while_the_server_did_not_read_is_there_whole_and_in_order(
+    tmp_path: Path,
+) -> None:
+    site = Site(tmp_path)
+    with site.proxy() as proxy:
+        proxy.initialize()
+        proxy.answer(proxy.ask("ping"))
+        before = len(site.heard)
+        os.kill(site.lives[0], signal.SIGSTOP)
+        calls = []
+        for number in range(10):
+            calls.append(proxy.call("post", {"text": f"{number}" + "g" * 40_000}))
+            proxy.tell("told", {"number": number, "more": "x" * 40_000})
+        os.kill(site.lives[0], signal.SIGCONT)
+        for given in calls:
+            assert not proxy.result(given)["isError"]
+    heard = [json.loads(line) for line in site.heard[before:]]
+    told = [one["params"]["number"] for one in heard if one["method"] == "told"]
+    assert told == list(range(10))
+    assert len(site.effects) == 10
+
+
+class Heard:
+    """Ears, and what they were told."""
+
+    def __init__(self) -> None:
+        self.refused: list[tuple[object, str]] = []
+        self.said: list[Json] = []
+        self.ended: list[str] = []
+
+    def ears(self) -> Ears:
+        return Ears(
+            said=self._said, asked=self._asked, refused=self._refused, ended=self._ended, again=list
+        )
+
+    async def _said(self, _: bytes, message: Message | list[Message]) -> None:
+        assert isinstance(message, dict)
+        self.said.append(message)
+
+    def _asked(self, line: bytes, message: Message) -> None:
+        """Note nothing."""
+
+    async def _refused(self, message: Message | list[Message], error: Exception) -> None:
+        assert isinstance(message, dict)
+        self.refused.append((message["id"], str(error)))
+
+    async def _ended(self, how: str) -> None:
+        self.ended.append(how)
+
+
+def ask(given: object, method: str = "ping", params: Json | None = None) -> tuple[bytes, Message]:
+    message = {"jsonrpc": "2.0", "id": given, "method": method, "params": params or {}}
+    return json.dumps(message).encode() + b"\n", message
+
+
+async def until(condition: Any) -> None:  # noqa: ANN401 - a function without arguments
+    async with asyncio.timeout(LONG):
+        while not condition():  # noqa: ASYNC110 - processes have no event
+            await asyncio.sleep(0.01)
+
+
+async def test_all_that_waits_for_a_server_ends_with_one_try_and_tries_are_limited(
+    tmp_path: Path,
+) -> None:
+    heard, session = Heard(), Session()
+    session.opening = INITIALIZE
+    upstream = StdioUpstream(hung(tmp_path), session, heard.ears(), opening=1.0)
+    (tmp_path / "lives.txt").write_text("0\n")
+    await upstream.open(start((sys.executable, "-c", "pass")))
+    await until(lambda: heard.ended)
+    site = Site(tmp_path)
+    for number in range(LIMIT):
+        for given in range(3):
+            await upstream.pass_on(*ask((number, given)))
+        await until(lambda number=number: len(heard.refused) == 3 * (number + 1))
+        assert "it did not answer" in heard.refused[-1][1]
+        assert len(site.lives) == number + 2
+    began = time.monotonic()
+    await upstream.pass_on(*ask("last"))
+    await until(lambda: heard.refused[-1][0] == "last")
+    assert f"the server ended {LIMIT} times" in heard.refused[-1][1]
+    assert time.monotonic() - began < 1.0
+    assert len(site.lives) == LIMIT + 1
+    assert [given for given, _ in heard.refused[:3]] == [(0, 0), (0, 1), (0, 2)]
+    await upstream.close(Patience())
+
+
+def test_starts_that_take_long_to_fail_count_for_so_much_longer() -> None:
+    now = [0.0]
+    restarts = Restarts(lambda: now[0])
+    for _ in range(LIMIT):
+        restarts.next()
+        now[0] += WINDOW + 1
+        restarts.failed("silence")
+    with pytest.raises(DownError, match="silence"):
+        restarts.next()
+    now[0] += 10 * WINDOW
+    assert restarts.next() >= 0
+
+
+# How much may wait
+
+SAID: Sequence[bytes] = [b"%d" % number * 10 for number in range(5)]
+
+
+class Slow:
+    """Who takes a message when told to."""
+
+    def __init__(self) -> None:
+        self.may = asyncio.Semaphore(0)
+        self.took: list[bytes] = []
+        self.refused: list[object] = []
+        self.outgoing = Outgoing(self._tell, self._refused)
+
+    async def _tell(self, line: bytes, _: Message | list[Message]) -> None:
+        await self.may.acquire()
+        self.took.append(line)
+
+    async def _refused(self, message: Message | list[Message], error: Exception) -> None:
+        assert isinstance(error, DownError)
+        self.refused.append(message)
+
+
+async def test_beyond_its_bound_what_passes_is_refused_until_the_server_takes_something(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_outgoing, "BOUND", 25)
+    monkeypatch.setattr(_outgoing, "STALLED", 0.2)
+    slow = Slow()
+    for line in SAID[:2]:
+        await slow.outgoing.put(line, {"id": line})
+    await slow.outgoing.put(SAID[2], {"id": 2})
+    assert slow.refused == [{"id": 2}]
+    began = time.monotonic()
+    await slow.outgoing.put(SAID[2], {"id": 3})
+    assert slow.refused == [{"id": 2}, {"id": 3}]
+    assert time.monotonic() - began < 0.2
+    slow.may.release()
+    await until(lambda: slow.took == SAID[:1])
+    await slow.outgoing.put(SAID[3], {})
+    for _ in range(2):
+        slow.may.release()
+    assert await slow.outgoing.settled(Patience(ends=LONG))
+    assert slow.took == [SAID[0], SAID[1], SAID[3]]
+    await slow.outgoing.close()
+
+
+async def test_a_server_that_takes_what_it_is_told_is_waited_for_where_much_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_outgoing, "BOUND", 25)
+    monkeypatch.setattr(_outgoing, "STALLED", LONG)
+    slow = Slow()
+    putting = asyncio.create_task(all_of_it(slow))
+    for count in range(5):
+        slow.may.release()
+        await until(lambda count=count: len(slow.took) == count + 1)
+    await putting
+    assert (slow.took, slow.refused) == (SAID, [])
+    await slow.outgoing.put(b"x" * 100, {})
+    assert slow.refused == []
+    assert not await slow.outgoing.settled(Patience(ends=0.1))
+    await slow.outgoing.close()
+
+
+async def all_of_it(slow: Slow) -> None:
+    for line in SAID:
+        await slow.outgoing.put(line, {})
+
+
+async def test_a_message_that_the_proxy_fails_at_costs_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_outgoing, "note", lambda _: None)
+    told: list[bytes] = []
+    refused: list[object] = []
+
+    async def tell(line: bytes, _: object) -> None:
+        if line == b"bad":
+            raise RuntimeError
+        told.append(line)
+
+    async def refuse(message: object, _: Exception) -> None:
+        refused.append(message)
+
+    outgoing = Outgoing(tell, refuse)
+    for line in (b"a", b"bad", b"b"):
+        await outgoing.put(line, {"id": line.decode()})
+    assert await outgoing.settled(Patience(ends=LONG))
+    assert (told, refused) == ([b"a", b"b"], [{"id": "bad"}])
+    await outgoing.close()
