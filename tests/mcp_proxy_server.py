@@ -105,7 +105,7 @@ class Server:
         self.append("heard.jsonl", line.decode("utf-8", "replace"))
         try:
             message: Any = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             self.error(None, -32700, "no JSON")
             return
         if isinstance(message, list):

@@ -24,7 +24,8 @@ class Listening:
     def __init__(self) -> None:
         self.said: list[Message] = []
 
-    async def write(self, line: bytes) -> None:
+    async def write(self, line: bytes, goes: Callable[[], None] = NOBODY) -> None:
+        goes()
         self.said.append(json.loads(line))
 
     def close(self) -> None:

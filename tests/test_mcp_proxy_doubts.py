@@ -121,3 +121,16 @@ def test_a_contract_of_an_operator_says_which_it_is(tmp_path: Path) -> None:
         again = proxy.called("post", {"text": "pay Ann"}, _meta=turn("one"))
         assert again["content"] == first["content"]
     assert len(site.calls) == 1
+
+
+def test_who_is_told_that_it_differs_has_not_got_the_result_of_the_other(site: Site) -> None:
+    """So the first call's own repeat gets it, in whatever turn, and nothing is sent again."""
+    site.fates("slow")
+    with site.proxy() as proxy:
+        opened(proxy)
+        proxy.cancel(proxy.call("post", ANN, _meta=turn("one")))
+        wait_for(lambda: bool(site.effects))
+        assert refused(proxy.called("post", BOB, _meta=turn("two")), "text")
+        again = proxy.called("post", ANN, _meta=turn("three"))
+        assert texts(again).startswith("done e1")
+    assert len(site.calls) == 1

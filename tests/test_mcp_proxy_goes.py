@@ -64,7 +64,8 @@ class Gate(QuietServer):
         super().__init__()
         self.open, self.reached = asyncio.Event(), asyncio.Event()
         self.sent: list[Message] = []
-        self.takes, self.lists = {"text": {}, "key": {}}, 0
+        self.takes: Json = {"text": {}, "key": {}}
+        self.lists = 0
 
     async def request(
         self,

@@ -221,6 +221,64 @@ def test_a_refusal_that_speaks_of_a_session_of_the_tool_stands_and_is_shown(
         assert (len(server.said("tools/call")), len(server.said("initialize"))) == (2, 1)
 
 
+def echoed(got: Got, code: int, words: str) -> bytes:
+    """Return the refusal of a request that names its id."""
+    error = {"code": code, "message": words}
+    answer = {"jsonrpc": "2.0", "id": got.message.get("id"), "error": error}
+    return said(answer, status="404 Not Found")
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [(-32001, "Session not found"), (-32000, "gone"), (-32603, "Session s-1 was not found")],
+)
+@pytest.mark.parametrize("tool", ["post", "free"])
+def test_a_refusal_for_want_of_a_session_may_name_the_request(
+    site: UrlSite, tool: str, code: int, words: str
+) -> None:
+    forgets = Forgetful(b"")
+
+    def script(got: Got) -> Sequence[Step]:
+        steps = forgets(got)
+        return (echoed(got, code, words),) if steps == (b"",) else steps
+
+    with between(site, script) as (proxy, server):
+        for text in ("1", "2"):
+            assert texts(proxy.called(tool, {"text": text})) == "done"
+        assert len(server.said("initialize")) == 2
+        assert len(server.said("tools/call")) == 3
+
+
+@pytest.mark.parametrize(("code", "opened"), [(-32001, 2), (-32601, 1), (-32602, 1), (-32603, 1)])
+def test_an_error_that_a_server_says_again_in_a_new_session_is_its_answer(
+    site: UrlSite, code: int, opened: int
+) -> None:
+    with between(site, calls(lambda got: (echoed(got, code, "no such tool"),))) as (proxy, server):
+        error = proxy.answer(proxy.call("free", {}))["error"]
+        assert error == {"code": code, "message": "no such tool"}
+        assert len(server.said("tools/call")) == opened
+        assert len(server.said("initialize")) == opened
+
+
+def test_all_that_waits_for_a_session_ends_with_one_try_to_open_it(site: UrlSite) -> None:
+    tries: list[Got] = []
+
+    def script(got: Got) -> Sequence[Step]:
+        if got.method == "initialize":
+            tries.append(got)
+            if len(tries) > 1:
+                return (3.0, response(b"", status="503 Service Unavailable"))
+        return usual(got) or (response(b"", status="404 Not Found"),)
+
+    with between(site, script) as (proxy, server):
+        asked = [proxy.call("free", {"n": number}) for number in range(6)]
+        for given in asked:
+            error = proxy.answer(given)["error"]["message"]
+            assert "session was not opened again" in error
+        assert len(server.said("tools/call")) == 6
+        assert len(tries) == 2
+
+
 def test_what_a_client_was_granted_is_asked_for_in_the_next_session_too(site: UrlSite) -> None:
     forgets = Forgetful(response(b"", status="404 Not Found"))
 

@@ -223,6 +223,21 @@ def test_what_a_dead_server_asked_is_not_answered_to_its_next_life(
     assert not any('"accept"' in one for one in site.heard)
 
 
+def test_a_question_of_a_later_life_and_its_answer_are_spelled_as_they_were(
+    proxy: Proxy, site: Site
+) -> None:
+    die(proxy)
+    proxy.forget()
+    line = b'{"jsonrpc": "2.0","id":7,"method":"roots/list","params":{"a":1e3,"b":"\\u00e9"}}\n'
+    proxy.tell("raw", {"bytes": base64.b64encode(line).decode()})
+    named = json.dumps(proxy.asked("roots/list")["id"])
+    assert proxy.raw[-1] == line.replace(b"7", named.encode())
+    said = '{"id": %s,"jsonrpc":"2.0", "result":{"a":0.10000000000000000555}}\n'
+    proxy.write((said % named).encode())
+    proxy.forget()
+    assert site.heard[-2] == said % "7"
+
+
 def test_what_a_server_asks_in_a_batch_is_told_apart_by_its_life_too(
     proxy: Proxy, site: Site
 ) -> None:

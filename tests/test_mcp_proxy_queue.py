@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import os
 import signal
 import sys
@@ -12,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from mcp_proxy_client import INITIALIZE, LONG, Json, Proxy, Site, texts, wait_for
-from retry_guard_mcp_proxy import _outgoing
+from mcp_proxy_client import INITIALIZE, LONG, Given, Json, Proxy, Site, texts, wait_for
+from retry_guard_mcp_proxy import _notes, _outgoing
 from retry_guard_mcp_proxy._child import Patience, start
+from retry_guard_mcp_proxy._desk import SAVING
 from retry_guard_mcp_proxy._errors import DownError
 from retry_guard_mcp_proxy._messages import Message
 from retry_guard_mcp_proxy._outgoing import Outgoing
@@ -99,7 +101,7 @@ def test_what_passed_while_the_server_did_not_read_is_there_whole_and_in_order(
         proxy.answer(proxy.ask("ping"))
         before = len(site.heard)
         os.kill(site.lives[0], signal.SIGSTOP)
-        calls = []
+        calls: list[Given] = []
         for number in range(10):
             calls.append(proxy.call("post", {"text": f"{number}" + "g" * 40_000}))
             proxy.tell("told", {"number": number, "more": "x" * 40_000})
@@ -263,7 +265,8 @@ async def all_of_it(slow: Slow) -> None:
 async def test_a_message_that_the_proxy_fails_at_costs_no_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(_outgoing, "note", lambda _: None)
+    noted: list[str] = []
+    monkeypatch.setattr(_outgoing, "note", noted.append)
     told: list[bytes] = []
     refused: list[object] = []
 
@@ -280,4 +283,68 @@ async def test_a_message_that_the_proxy_fails_at_costs_no_other(
         await outgoing.put(line, {"id": line.decode()})
     assert await outgoing.settled(Patience(ends=LONG))
     assert (told, refused) == ([b"a", b"b"], [{"id": "bad"}])
+    assert "RuntimeError" in noted[0]
     await outgoing.close()
+
+
+ODD = """
+import json, os, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked.get("method") == "tools/call":
+        with open(sys.argv[1] + "/effects.jsonl", "a") as file:
+            print(json.dumps({}), file=file)
+        result = '{"content":[{"type":"text","text":"done"}],"structuredContent":{"a":[NaN,1e999]}}'
+        given = json.dumps(asked["id"])
+        print('{"jsonrpc":"2.0","id":%s,"result":%s}' % (given, result), flush=True)
+    elif "id" in asked:
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": {}}), flush=True)
+"""
+
+
+def test_a_result_that_json_cannot_hold_is_told_with_the_warning_that_it_was_not_kept(
+    tmp_path: Path,
+) -> None:
+    site = Site(tmp_path)
+    with site.proxy(server=(sys.executable, "-c", ODD, str(tmp_path))) as proxy:
+        proxy.initialize()
+        first, second = (proxy.called("post", {"text": "a"}) for _ in range(2))
+    assert texts(first) == "done"
+    assert first["structuredContent"] == {"a": [None, None]}
+    assert "could not be kept" in first["_meta"]["retry-guard/outcome"]["warning"]
+    assert "could not be kept" in texts(second)
+    assert not second["isError"]
+    assert len(site.effects) == 1
+
+
+def test_a_call_that_is_cancelled_in_the_same_breath_holds_up_no_end(tmp_path: Path) -> None:
+    site = Site(tmp_path)
+    with site.proxy() as proxy:
+        proxy.initialize()
+        call = {"name": "post", "arguments": {"text": "a"}}
+        for given in range(20):
+            line, _ = ask(f"c{given}", "tools/call", call)
+            cancels = {"method": "notifications/cancelled", "params": {"requestId": f"c{given}"}}
+            proxy.write(line + json.dumps({"jsonrpc": "2.0", **cancels}).encode() + b"\n")
+        assert proxy.result(proxy.ask("ping")) == {}
+        began = time.monotonic()
+        assert proxy.end() == 0
+        assert time.monotonic() - began < SAVING
+    assert len(site.effects) <= 1
+
+
+def test_what_fails_in_the_course_of_things_is_told_in_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(_notes, "note", told.append)
+    log = logging.getLogger("retry_guard.there")
+    log.propagate = False
+    log.addHandler(_notes.Log())
+    try:
+        raise TimeoutError("no answer\nof any kind")  # noqa: TRY301 - it is to be logged
+    except TimeoutError:
+        log.warning("post: reading back failed", exc_info=True)
+        log.exception("the proxy failed")
+    assert told[0] == "post: reading back failed: TimeoutError: no answer\\nof any kind"
+    assert told[1].startswith("the proxy failed\nTraceback")

@@ -50,7 +50,8 @@ def add(subparsers: "Subparsers") -> None:
         "--scope",
         metavar="NAME",
         help="the account that its tools act for (default: the user of this system, and the "
-        "server's command or URL: say it where several accounts share one URL)",
+        "server's URL, or its command and this folder: say it where one account is reached from "
+        "several folders, or where a URL, or the environment, stands for several accounts)",
     )
     parser.add_argument(
         "--server",

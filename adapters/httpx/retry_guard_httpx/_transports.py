@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from retry_guard import AsyncGuard, Guard, UsageError
 from retry_guard_httpx._desk import Desk
+from retry_guard_httpx._going import traced, traced_async
 
 _LIBRARIES = ("httpx", "httpx2")
 
@@ -31,7 +32,8 @@ class Blocking(Guarded):
         exchange, scope, turn = taken
 
         def send(arguments: dict[str, Any], extra: dict[str, str]) -> Any:
-            response = self._transport.handle_request(exchange.outgoing(arguments, extra))
+            outgoing = traced(exchange.outgoing(arguments, extra), extra, exchange.http)
+            response = self._transport.handle_request(outgoing)
             try:
                 body = b"".join(response.stream)
             finally:
@@ -70,7 +72,7 @@ class Awaited(Guarded):
         exchange, scope, turn = taken
 
         async def send(arguments: dict[str, Any], extra: dict[str, str]) -> Any:
-            outgoing = exchange.outgoing(arguments, extra)
+            outgoing = traced_async(exchange.outgoing(arguments, extra), extra, exchange.http)
             response = await self._transport.handle_async_request(outgoing)
             try:
                 body = b"".join([part async for part in response.stream])

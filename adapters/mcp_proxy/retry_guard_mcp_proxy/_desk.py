@@ -92,6 +92,8 @@ class GuardDesk:
         self._timing.watch(asker, exchange)
         self._running.calls.add(exchange)
         exchange.task = self._keep(self._carry(exchange, reply, equal))
+        # Not at the end of that: what is cancelled before it begins has none.
+        exchange.task.add_done_callback(lambda _: self._running.calls.discard(exchange))
 
     def _wrong(self, request: Message, code: int, why: str) -> None:
         self._keep(self._client.tell(encoded(failure(request["id"], code, why))))
@@ -106,19 +108,16 @@ class GuardDesk:
         self, exchange: Exchange, reply: Reply | None, former: Exchange | None
     ) -> None:
         """Carry a call out to its end, also where nobody waits for it any more."""
-        try:
-            if former is not None and former.task is not None:
-                former.give_up()
-                await asyncio.wait({former.task})
-            await self._running.recorded(exchange)
-            with self._ledger.deliveries(turn_of(exchange.request)) as here:
-                exchange.here = here
-                answer = await self._answering.answer(exchange, reply)
-            exchange.answered = True
-            if await exchange.tell(answer):
-                await self._answering.delivered(here)
-        finally:
-            self._running.calls.discard(exchange)
+        if former is not None and former.task is not None:
+            former.give_up()
+            await asyncio.wait({former.task})
+        await self._running.recorded(exchange)
+        with self._ledger.deliveries(turn_of(exchange.request)) as here:
+            exchange.here = here
+            answer = await self._answering.answer(exchange, reply)
+        exchange.answered = True
+        if await exchange.tell(answer):
+            await self._answering.delivered(here)
 
     def cancel(self, given: object) -> bool:
         """Note that nobody waits for that call any more; return whether there is one."""

@@ -32,6 +32,7 @@ from retry_guard_mcp_proxy._messages import (
     request as request_of,
 )
 from retry_guard_mcp_proxy._notes import note
+from retry_guard_mcp_proxy._respelling import respelled
 from retry_guard_mcp_proxy._session import Session
 from retry_guard_mcp_proxy._upstream import NO_HEADERS, NOBODY, Ears
 from retry_guard_mcp_proxy._waiting import Waiting
@@ -93,7 +94,8 @@ class HttpUpstream:
         if not is_object(message) or (is_response(message) and self.is_own(message.get("id"))):
             return
         shown = self._asked.shown(message, number)
-        await self._ears.said(line if shown is message else encoded(shown), shown)
+        known = line if shown is message else respelled(line, message, shown)
+        await self._ears.said(known, shown)
 
     async def pass_on(self, line: bytes, message: Message | list[Message]) -> None:
         """Pass on what the client said; what cannot be is answered with an error."""
@@ -105,7 +107,7 @@ class HttpUpstream:
         elif is_response(message):
             answer = self._asked.answers(message, self._link.number)
             if answer is not None:
-                said = line if answer is message else encoded(answer)
+                said = line if answer is message else respelled(line, message, answer)
                 self._passing.begin(self._sender.tell(said, message), message)
         else:
             if message.get("method") == CANCELLED:

@@ -81,7 +81,7 @@ class Log(logging.Handler):
         error, is_fault = failed[1] if failed else None, record.levelno >= logging.ERROR
         if error is not None and not is_fault:
             text = f"{text}: {type(error).__name__}: {error}"
-        text = text.replace("\n", "\\n")
+        text = _printable(text)
         if error is not None and is_fault:
             text += "\n" + "".join(traceback.format_exception(error)).rstrip()
         note(text)

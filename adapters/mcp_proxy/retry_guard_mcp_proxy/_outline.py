@@ -20,6 +20,7 @@ _NEAR = re.compile(rb"\s*(" + _TEXT + rb"|[\[\]{}:,]|[^\s\[\]{}:,\"]+)\s*", re.D
 _DEEP = re.compile(rb"[^\"\[\]{}]*(" + _TEXT + rb"|[\[\]{}])", re.DOTALL)
 _NEAREST = 2
 """Objects inside each other whose members are read: the message, and its parameters."""
+_TOO_LONG = re.compile(rb"-?[1-9][0-9]{4000,}")
 _OPENS = {b"}": b"{", b"]": b"["}
 _MAY_ROUND = re.compile(rb"[0-9.]{17}|[eE][+-]?[0-9]{3}")
 
@@ -85,7 +86,7 @@ class _Outline:
             case _ if not self.is_near:
                 pass
             case _ if self._is_value:
-                self._put(json.loads(token))
+                self._put(None if _TOO_LONG.fullmatch(token) else json.loads(token))
             case _:
                 self._names[len(self._open) - 1] = json.loads(token)
 

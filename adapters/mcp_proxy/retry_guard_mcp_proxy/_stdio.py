@@ -17,6 +17,7 @@ from retry_guard_mcp_proxy._messages import (
     request as request_of,
 )
 from retry_guard_mcp_proxy._outgoing import Outgoing
+from retry_guard_mcp_proxy._respelling import respelled
 from retry_guard_mcp_proxy._session import Session
 from retry_guard_mcp_proxy._telling import Telling, same
 from retry_guard_mcp_proxy._upstream import NO_HEADERS, NOBODY, Ears
@@ -58,7 +59,8 @@ class StdioUpstream:
                 await self._ears.said(line if same(shown, message) else encoded(shown), shown)
         elif not (is_response(message) and self._waiting.settle(message)):
             seen = self._asked.shown(message, life.number)
-            await self._ears.said(line if seen is message else encoded(seen), seen)
+            known = line if seen is message else respelled(line, message, seen)
+            await self._ears.said(known, seen)
 
     async def _serves(self, life: Life) -> Message:
         """Ask what any server answers, if only with an error."""
@@ -119,7 +121,7 @@ class StdioUpstream:
             raise DownError(f"nothing was sent: {error}") from None
         with self._waiting.answer_to(given, life.number) as future:
             try:
-                await life.say(line)
+                await life.say(line, goes)
             except ClosedError:
                 await self._lives.bury(life)
                 raise

@@ -9,6 +9,7 @@ from retry_guard_mcp_proxy._errors import ClosedError
 from retry_guard_mcp_proxy._life import Life
 from retry_guard_mcp_proxy._lives import Lives
 from retry_guard_mcp_proxy._messages import Message, encoded, is_object, is_request, is_response
+from retry_guard_mcp_proxy._respelling import respelled
 from retry_guard_mcp_proxy._upstream import Ears
 
 
@@ -40,8 +41,10 @@ class Telling:
         rest: list[Any] = [seen for one, seen in known if seen is not None or one is None]
         if same(rest, said):
             await self._say(life, line)
+        elif rest and isinstance(message, list):
+            await self._say(life, encoded(rest))
         elif rest:
-            await self._say(life, encoded(rest if isinstance(message, list) else rest[0]))
+            await self._say(life, respelled(line, said[0], rest[0]))
 
     def _known(self, message: Any, life: Life) -> Any:
         """Return it as the server knows it; None: it answers what was asked in another life."""

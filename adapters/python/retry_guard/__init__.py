@@ -4,7 +4,7 @@ from retry_guard._answers import Answer, Unresolved, UnresolvedError, UsageError
 from retry_guard._base import Outcome
 from retry_guard._checks import check_declared, listed_contracts
 from retry_guard._clock import Clock
-from retry_guard._going import hold, may_go
+from retry_guard._going import hold, hold_now, may_go
 from retry_guard._guard import AsyncGuard, Guard
 from retry_guard._observe import Observation
 from retry_guard._ordinals import ordinal_of
@@ -45,6 +45,7 @@ __all__ = [
     "check_tools",
     "explain",
     "hold",
+    "hold_now",
     "listed_contracts",
     "load_contracts",
     "may_go",

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 
 from retry_guard._call import Call, Site
-from retry_guard._hands import Hands
+from retry_guard._hands import Hands, run_sync
 from retry_guard._sent import Extra
 from retry_guard_core import Now, Record, Terms, decide
 from retry_guard_ledgers import LedgerError, changed
@@ -89,3 +89,9 @@ async def hold(extra: Mapping[str, str]) -> bool:
     """
     going = extra.going if isinstance(extra, Extra) else None
     return going is None or await going.hold()
+
+
+def hold_now(extra: Mapping[str, str]) -> bool:
+    """Do the same in this thread, for a `Guard`."""
+    mine: bool = run_sync(hold(extra))
+    return mine
