@@ -31,6 +31,9 @@ class Listening:
     def close(self) -> None:
         pass
 
+    def abort(self) -> None:
+        pass
+
 
 class WorldServer(QuietServer):
     """An MCP server in this process, whose tools are the world's."""

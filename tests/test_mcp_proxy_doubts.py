@@ -72,12 +72,12 @@ def test_what_is_unresolved_holds_up_both_and_a_person_settles_the_first_alone(s
 
 def test_input_for_one_is_not_given_to_the_other(site: Site) -> None:
     site.fates("input", "input")
-    given = {"inputResponses": {"confirm": {}}, "requestState": "state-1"}
+    given: dict[str, Any] = {"inputResponses": {"confirm": {}}, "requestState": "state-1"}
     with site.proxy() as proxy:
         proxy.answer(proxy.ask("tools/list", {"_meta": META}))
         first = proxy.called("post", ANN, _meta=META)
         assert first["resultType"] == "input_required"
-        second = proxy.call("post", BOB, _meta=META, **given)
+        second = proxy.call("post", BOB, None, _meta=META, **given)
         third = proxy.called("post", ANN, _meta=META, **given)
         assert not third["isError"]
         assert refused(proxy.result(second), "text")
@@ -128,8 +128,9 @@ def test_who_is_told_that_it_differs_has_not_got_the_result_of_the_other(site: S
     site.fates("slow")
     with site.proxy() as proxy:
         opened(proxy)
-        proxy.cancel(proxy.call("post", ANN, _meta=turn("one")))
-        wait_for(lambda: bool(site.effects))
+        first = proxy.call("post", ANN, _meta=turn("one"))
+        wait_for(lambda: len(site.calls) == 1)
+        proxy.cancel(first)
         assert refused(proxy.called("post", BOB, _meta=turn("two")), "text")
         again = proxy.called("post", ANN, _meta=turn("three"))
         assert texts(again).startswith("done e1")

@@ -11,6 +11,8 @@ import pytest
 
 import mcp_proxy_client
 from mcp_proxy_client import INITIALIZE, META, Json, Proxy, Site, texts, wait_for
+from retry_guard import LedgerError
+from retry_guard_mcp_proxy._answers import refused
 
 CONTRACTS = """\
 contracts:
@@ -181,3 +183,11 @@ def test_a_ledger_that_does_not_answer_is_no_proof_that_an_earlier_call_did_noth
     assert told.startswith("This call was not sent")
     assert "an earlier equal call of `wire` took effect is not known" in told
     assert "nothing was executed" not in told
+
+
+def test_a_ledger_that_fails_is_no_proof_either_and_its_words_are_for_the_operator() -> None:
+    told = refused("wire", LedgerError("the ledger /home/me/guard.db is locked: try later"))
+    (block,) = told["result"]["content"]
+    assert block["text"].startswith("This call was not sent: the guard's ledger failed.")
+    assert "an earlier equal call of `wire` took effect is not known" in block["text"]
+    assert "guard.db" not in block["text"]

@@ -110,7 +110,7 @@ def test_a_server_that_says_that_its_list_has_changed_is_asked_for_it(
         line = json.dumps(changed).encode() + b"\n"
         proxy.ask("raw", {"bytes": base64.b64encode(line).decode()})
         proxy.asked("notifications/tools/list_changed")
-        site.fates("kill_after")
+        site.fates("error_after")
         assert proxy.called("post", POST)["isError"]
     assert (names(site), len(site.effects)) == (["post"], 1)
 

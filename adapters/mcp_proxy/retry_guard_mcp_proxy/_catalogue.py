@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from retry_guard import AsyncGuard, Contract
@@ -34,8 +35,7 @@ class Catalogue:
         self._guards, self._upstream, self._session = guards, upstream, session
         contracts = guards[0].contracts
         self._pins, self._reading = parts.pins, asyncio.Lock()
-        pinned = {} if parts.pins is None else parts.pins.now
-        self._trust = trust = Trust(contracts, pinned) if parts.heeds else None
+        self._trust = trust = _trust_in(parts, contracts)
         show, adopt = parts.show_key, self._adopt
         self.tools = Tools(contracts, show_key=show, trust=trust, adopt=adopt)
         for contract in () if trust is None else trust.before():
@@ -153,3 +153,10 @@ class Catalogue:
         """Return when all is kept."""
         while self._writing:
             await asyncio.wait(self._writing)
+
+
+def _trust_in(parts: Parts, contracts: Mapping[str, Contract]) -> Trust | None:
+    """Return what weighs the server's words; None: they count for nothing."""
+    if not parts.heeds:
+        return None
+    return Trust(contracts, {} if parts.pins is None else parts.pins.now)

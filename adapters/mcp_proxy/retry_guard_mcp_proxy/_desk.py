@@ -51,9 +51,9 @@ class GuardDesk:
             client=client,
             upstream=upstream,
             over=self._running.over,
-            fit=self._answering.fit,
+            fit=self._answering.carrying.fit,
             life=lambda: self._tools.life,
-            identity=self._answering.identity,
+            identity=self._answering.carrying.identity,
         )
 
     def owns(self, message: Message) -> bool:

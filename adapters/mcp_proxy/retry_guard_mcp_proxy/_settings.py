@@ -14,7 +14,8 @@ class Settings:
     `command`: starts the server. `url`: where it is instead, over HTTP; `headers`: names and
     values that each request to it has, which are never shown. `contracts`: a contracts file.
     `ledger`: its URL; None: the user's own. `scope`: the account that the tools act for; None: the
-    user of the system, and this server, in this folder where it is a process. `server`: which contracts of the file count; None: all.
+    user of the system, and this server: its URL, or its command in this folder. `server`: which
+    contracts of the file count; None: all.
     `show_key`: the client sees the parameters for keys. `answer_within`: seconds after which a
     guarded call is answered, whatever is known then; None: as was measured of the client. `asks`:
     a person may be asked, where the client shows forms. `mode`: `observe` lets all pass as it is
