@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Mapping
 from typing import Any
 
 from retry_guard import AsyncGuard, Contract
@@ -35,7 +34,7 @@ class Catalogue:
         self._guards, self._upstream, self._session = guards, upstream, session
         contracts = guards[0].contracts
         self._pins, self._reading = parts.pins, asyncio.Lock()
-        self._trust = trust = _trust_in(parts, contracts)
+        self._trust = trust = parts.trust_beside(contracts)
         show, adopt = parts.show_key, self._adopt
         self.tools = Tools(contracts, show_key=show, trust=trust, adopt=adopt)
         for contract in () if trust is None else trust.before():
@@ -153,10 +152,3 @@ class Catalogue:
         """Return when all is kept."""
         while self._writing:
             await asyncio.wait(self._writing)
-
-
-def _trust_in(parts: Parts, contracts: Mapping[str, Contract]) -> Trust | None:
-    """Return what weighs the server's words; None: they count for nothing."""
-    if not parts.heeds:
-        return None
-    return Trust(contracts, {} if parts.pins is None else parts.pins.now)

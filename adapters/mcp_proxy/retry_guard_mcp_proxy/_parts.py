@@ -1,12 +1,13 @@
 """What a desk is made of, beside both ends of the pipe."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from retry_guard import Contract, Policy
 from retry_guard_ledgers import OpenedLedger
 from retry_guard_mcp_proxy._kept import Kept
 from retry_guard_mcp_proxy._pins import Pins
+from retry_guard_mcp_proxy._trust import Trust
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,3 +30,9 @@ class Parts:
     heeds: bool = True
     pins: Pins | None = None
     kept: Kept | None = None
+
+    def trust_beside(self, contracts: Mapping[str, Contract]) -> Trust | None:
+        """Return what weighs the server's words beside these; None: they count for nothing."""
+        if not self.heeds:
+            return None
+        return Trust(contracts, {} if self.pins is None else self.pins.now)
