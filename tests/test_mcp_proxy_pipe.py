@@ -420,6 +420,7 @@ DEEP = b"[" * 5000 + b"]" * 5000
         b'{"id":"odd","method":"ping","params":{"x":%s},"method":"tools/call"}\n',
         b'{"id":"odd","method":"tools/call","params":{"name":"a","x":%s,"name":"post"}}\n',
         b'{"id":"odd","method":"ping","params":{"x":%s}} {"method":"tools/call"}\n',
+        b'{"id":"odd","method":"ping","params":{"x":%s}} {}\n',
         b'{"id":"odd","method":"ping","params":{"x":%s}\n',
         b'{"id":"odd","method":"ping","params":{"x":%s]}}\n',
         b'{"id":"odd","method":"ping","params":{"x":%s"}}\n',

@@ -13,7 +13,6 @@ from retry_guard_mcp_proxy._notes import note
 from retry_guard_mcp_proxy._parts import Parts
 from retry_guard_mcp_proxy._session import Session
 from retry_guard_mcp_proxy._tools import Tools
-from retry_guard_mcp_proxy._trust import Trust
 from retry_guard_mcp_proxy._upstream import Upstream
 
 _FEW = 10
