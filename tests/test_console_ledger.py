@@ -2,7 +2,6 @@
 
 import json
 import sqlite3
-import threading
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -321,25 +320,21 @@ def test_the_option_comes_before_the_environment(
 
 
 def test_of_two_operators_who_answer_at_once_one_is_told_to_look_again(
-    ledger: SQLiteLedger, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    ledger: SQLiteLedger, monkeypatch: pytest.MonkeyPatch, say: Say
 ) -> None:
-    """Both have looked at the record before either answer is stored."""
+    """The second answers after the first has looked at the record, and before it is stored."""
     began(ledger, action("open-1", time=1_700_000_000.0))
-    barrier, codes, store = threading.Barrier(2), list[int](), SQLiteLedger.resolve
+    store, others = SQLiteLedger.resolve, list[tuple[int, str, str]]()
 
-    def together(self: SQLiteLedger, *given: Any, **named: Any) -> Record:  # noqa: ANN401 - handed on
-        barrier.wait(60)
+    def after_another(self: SQLiteLedger, *given: Any, **named: Any) -> Record:  # noqa: ANN401 - handed on
+        if not others:
+            monkeypatch.setattr(SQLiteLedger, "resolve", store)
+            others.append(say("ledger", "resolve", "open-1", "again"))
         return store(self, *given, **named)
 
-    def answers() -> None:
-        codes.append(main(("ledger", "resolve", "open-1", "again")))
-
-    monkeypatch.setattr(SQLiteLedger, "resolve", together)
-    threads = [threading.Thread(target=answers) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    out, err = capfd.readouterr()
-    assert sorted(codes) == [0, 2]
-    assert (out.count("answer noted: again"), err.count("has changed since")) == (1, 1)
+    monkeypatch.setattr(SQLiteLedger, "resolve", after_another)
+    code, out, err = say("ledger", "resolve", "open-1", "again")
+    assert (code, out) == (2, "")
+    assert "has changed since" in err
+    assert others[0][0] == 0
+    assert "answer noted: again" in others[0][1]

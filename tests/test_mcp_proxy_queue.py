@@ -348,3 +348,13 @@ def test_what_fails_in_the_course_of_things_is_told_in_one_line(
         log.exception("the proxy failed")
     assert told[0] == "post: reading back failed: TimeoutError: no answer\\nof any kind"
     assert told[1].startswith("the proxy failed\nTraceback")
+
+
+def test_a_request_that_was_cancelled_gets_no_answer_when_the_server_ends(tmp_path: Path) -> None:
+    with Site(tmp_path).proxy() as proxy:
+        proxy.initialize()
+        proxy.cancel(proxy.ask("silence"))
+        waits = proxy.ask("silence")
+        proxy.tell("die")
+        proxy.answer(waits)
+        assert proxy.silent()
