@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+from forked import Forked
 from retry_guard_core import Record
 from retry_guard_ledgers import open_ledger
 
@@ -50,7 +51,13 @@ Given = str | int
 
 
 class Site:
-    """A server's folder, contracts and a ledger, for one proxy after another."""
+    """A server's folder, contracts and a ledger, for one proxy after another.
+
+    `forked`: proxies are forked from a process that has imported what they need, which is most of
+    what a start takes. Not where a test is about how one starts.
+    """
+
+    forked = False
 
     def __init__(self, folder: Path, contracts: str = CONTRACTS) -> None:
         self.folder = folder
@@ -98,7 +105,8 @@ class Site:
         """Start a proxy in front of the scripted server."""
         given = ("--contracts", str(self.folder / "contracts.yaml"), "--ledger", self.ledger)
         return Proxy(
-            (*COMMAND, *given, "--scope", "acme", *options, "--", *(server or self.server))
+            (*COMMAND, *given, "--scope", "acme", *options, "--", *(server or self.server)),
+            forked=self.forked,
         )
 
     def direct(self) -> "Proxy":
@@ -106,15 +114,21 @@ class Site:
         return Proxy(self.server)
 
 
+def started(command: Sequence[str], *, forked: bool) -> subprocess.Popen[bytes] | Forked:
+    environment = {**os.environ, "RETRY_GUARD_SECRET": ""}
+    if forked:
+        at = len(COMMAND) - 1
+        assert tuple(command[:at]) == COMMAND[:at]
+        return Forked("mcp_proxy_loaded", command[at:], environment)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment)
+
+
 class Proxy:
     """A process that speaks MCP, and its client's end of the pipe."""
 
-    def __init__(self, command: Sequence[str]) -> None:
-        pipe = subprocess.PIPE
-        environment = {**os.environ, "RETRY_GUARD_SECRET": ""}
-        self.process = subprocess.Popen(
-            command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment
-        )
+    def __init__(self, command: Sequence[str], *, forked: bool = False) -> None:
+        self.process = started(command, forked=forked)
         self.raw: list[bytes] = []
         self.errors = ""
         self._lines: queue.Queue[bytes] = queue.Queue()

@@ -38,7 +38,7 @@ class UrlSite(Site):
 
     def proxy(self, *options: str, server: Sequence[str] | None = None) -> Proxy:
         assert server is None
-        return Proxy(self.command(*options))
+        return Proxy(self.command(*options), forked=self.forked)
 
 
 class ServedSite(UrlSite):

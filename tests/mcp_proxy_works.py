@@ -19,7 +19,6 @@ first, unless it was given); `task` (the effect, and an answer that it was accep
 import fcntl
 import json
 import os
-import secrets
 import signal
 import threading
 import time
@@ -197,7 +196,7 @@ class Works:
     # Two steps
 
     def preview(self, arguments: Json) -> Json:
-        fate, token = self.fate("shown.jsonl"), f"t-{secrets.token_hex(16)}"
+        fate, token = self.fate("shown.jsonl"), f"t-{os.urandom(16).hex()}"
         self.before(fate)
         self.append("tokens.jsonl", {"token": token, "for": bare(arguments)})
         self.after(fate)

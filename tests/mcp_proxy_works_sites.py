@@ -1,13 +1,14 @@
 """The works behind the proxy, as a process or at a URL, and a client of either generation."""
 
 import json
-import subprocess
+import os
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+from forked import Forked
 from mcp_proxy_client import INITIALIZE, LONG, META, Given, Json, Proxy, Site, texts
 from mcp_proxy_http_sites import UrlSite
 
@@ -24,10 +25,12 @@ class Works(Site):
     """The works as a process of the proxy."""
 
     way: Way = "process"
+    forked = True
 
     @property
     def server(self) -> tuple[str, ...]:
-        return (sys.executable, SERVER, str(self.folder))
+        # Without `site`, which it does not need, it starts faster.
+        return (sys.executable, "-S", SERVER, str(self.folder))
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -75,16 +78,14 @@ class UrlWorks(Works, UrlSite):
     def __init__(self, folder: Path, contracts: str, way: Way) -> None:
         super().__init__(folder, contracts)
         self.way = way
-        command, pipe = (sys.executable, SERVER, str(folder), "http"), subprocess.PIPE
-        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe)
-        assert self._process.stdout is not None
+        self._process = Forked("mcp_proxy_works_http", (str(folder),), os.environ)
         self.url = f"http://127.0.0.1:{int(self._process.stdout.readline())}/mcp"
 
     def proxy(self, *options: str, server: Sequence[str] | None = None) -> Proxy:
         return UrlSite.proxy(self, *options, server=server)
 
     def end(self) -> None:
-        self._process.communicate(timeout=LONG)
+        self._process.end(LONG)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from mcp_proxy_works import Works
-from mcp_proxy_works_server import Handler, Served
+from mcp_proxy_works_http import Handler, Served
 
 HOST = "127.0.0.1"
 

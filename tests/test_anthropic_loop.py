@@ -2,9 +2,8 @@
 
 import asyncio
 import json
+import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ import httpx2
 import pytest
 from anthropic import APIError
 
-import anthropic_killed
 from adapter_suite import CHARGE, Call, World
 from anthropic_agents import (
     C1,
@@ -36,6 +34,7 @@ from anthropic_agents import (
     toolbox_of,
     tools_of,
 )
+from forked import Forked
 from guards import KEYED, PLAIN, Operator, changed
 from retry_guard import Answer, Contract
 from retry_guard_anthropic import run_tools
@@ -309,9 +308,8 @@ def test_a_run_that_is_killed_is_begun_anew_and_sends_nothing_twice(
     where: str, told: str, kind: str, tmp_path: Path
 ) -> None:
     def run(where: str) -> tuple[int, str]:
-        command = [sys.executable, anthropic_killed.__file__, str(tmp_path), kind, where]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-        return done.returncode, done.stdout
+        words = (str(tmp_path), kind, where)
+        return Forked("anthropic_killed", words, os.environ).end(60)
 
     assert run(where) == (-signal.SIGKILL, "")
     code, text = run("nowhere")

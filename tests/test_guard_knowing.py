@@ -211,6 +211,26 @@ def test_a_refusal_of_the_read_is_a_read_that_failed_and_no_refusal_of_the_call(
 
 
 @every_guard
+@pytest.mark.parametrize("field", ["unknown", "not_executed"])
+def test_a_list_that_proves_nothing_by_the_word_of_its_own_contract_shows_no_absence(
+    make: LabMaker, field: str, tmp_path: Path
+) -> None:
+    """It looks like a whole and empty list, and its tool says in it that it failed."""
+    lab = make(tmp_path)
+    lab.service.meet("lost_ack")
+    reader = Contract(tool="list_charges", effect="read", **{field: [{"message": "BackendError"}]})
+
+    def read(tool: str, arguments: Args) -> object:
+        lab.service.reads += 1
+        return {"charges": [], "complete": True, "error": "BackendError 500"}
+
+    outcome = lab.guard(READABLE, reader, read=read, policy=LONG).unresolved()
+    assert outcome.reason == "too_late"
+    assert (len(lab.service.requests), len(lab.service.effects)) == (1, 1)
+    assert lab.service.reads > 2
+
+
+@every_guard
 def test_what_is_no_exception_stops_a_read_and_the_call(make: LabMaker, tmp_path: Path) -> None:
     lab = make(tmp_path)
     lab.service.meet("lost_ack")

@@ -17,7 +17,9 @@ FORMS: Json = {**META, ABILITIES: {"elicitation": {"form": {}}}}
 
 @pytest.fixture
 def site(tmp_path: Path) -> Site:
-    return Site(tmp_path)
+    site = Site(tmp_path)
+    site.forked = True
+    return site
 
 
 @pytest.fixture

@@ -51,8 +51,8 @@ def unnamed(site: Works, *options: str) -> Proxy:
     """Start a proxy that is told no scope."""
     given = (*site.options[:4], *options)
     if isinstance(site, UrlSite):
-        return Proxy((*COMMAND, *given, "--url", site.url))
-    return Proxy((*COMMAND, *given, "--", *site.server))
+        return Proxy((*COMMAND, *given, "--url", site.url), forked=True)
+    return Proxy((*COMMAND, *given, "--", *site.server), forked=True)
 
 
 @pytest.mark.parametrize("way", BOTH)
@@ -70,7 +70,7 @@ def test_no_record_of_one_account_counts_for_another(tmp_path: Path, way: Way) -
 def test_started_in_another_way_a_server_is_another_account(tmp_path: Path) -> None:
     with site_of(tmp_path, "process") as site:
         for command in (site.server, site.server, (*site.server, "another")):
-            with Proxy((*COMMAND, *site.options[:4], "--", *command)) as proxy:
+            with Proxy((*COMMAND, *site.options[:4], "--", *command), forked=True) as proxy:
                 proxy.called("plain", TEXT)
         assert len(site.effects) == 2
 

@@ -23,7 +23,9 @@ FAKE: dict[str, Any] = {
 
 @pytest.fixture
 def site(tmp_path: Path) -> UrlSite:
-    return UrlSite(tmp_path, CONTRACTS)
+    site = UrlSite(tmp_path, CONTRACTS)
+    site.forked = True
+    return site
 
 
 def opened(proxy: Proxy, *, stateless: bool) -> dict[str, Any]:

@@ -31,6 +31,7 @@ def test_a_lost_answer_is_never_followed_by_another_send(
     tmp_path: Path, stated: Json, stateless: bool
 ) -> None:
     site = UrlSite(tmp_path, "contracts: []")
+    site.forked = True
 
     def script(got: Got) -> Sequence[Step]:
         if got.method == "tools/list":

@@ -16,7 +16,7 @@ from retry_guard_contracts._fields import ArgumentPath, Fixed, Name, Part, Secon
 from retry_guard_contracts._fitting import problems
 from retry_guard_contracts._normal import Normaliser
 from retry_guard_contracts._parts import Batch, Key, ReadBack
-from retry_guard_contracts._signs import Sign, matches
+from retry_guard_contracts._signs import Sign, has_failed, matches
 from retry_guard_core import Terms
 
 
@@ -149,12 +149,16 @@ class Contract(Part):
         return sha256(canonical(stated, "contract")).hexdigest()
 
     def proves_nothing_ran(self, outcome: object) -> bool:
-        """Whether a returned value or raised exception is one that `not_executed` names."""
-        return any(matches(sign, outcome) for sign in self.not_executed)
+        """Whether a returned value or raised exception is one that `not_executed` names.
+
+        Of a result that does not say that it failed, only what it says in its blocks of text.
+        """
+        inside = bool(self.not_executed) and has_failed(outcome)
+        return any(matches(sign, outcome, inside=inside) for sign in self.not_executed)
 
     def proves_nothing(self, outcome: object) -> bool:
         """Whether a returned value or raised exception is one that `unknown` names."""
-        return any(matches(sign, outcome) for sign in self.unknown)
+        return any(matches(sign, outcome, inside=True) for sign in self.unknown)
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Contract":

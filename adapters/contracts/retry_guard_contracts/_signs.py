@@ -1,7 +1,7 @@
 """Results and errors that mean something by the operator's word, whatever the transport says."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, cast
 
 from pydantic import AfterValidator, Field, StrictInt, StrictStr, model_validator
@@ -46,15 +46,25 @@ class Sign(Part):
         return self
 
 
-def matches(sign: Sign, outcome: object) -> bool:
-    """Whether everything that the sign states is true of a value or an exception."""
+def matches(sign: Sign, outcome: object, *, inside: bool) -> bool:
+    """Whether everything that the sign states is true of a value or an exception.
+
+    `inside`: it is looked for also in what an MCP result holds beside its blocks of text.
+    """
     if sign.exception is not None and sign.exception not in set(_class_names(outcome)):
         return False
-    if sign.status is not None and sign.status not in _found(outcome, "status_code", "status"):
+    places = [*_places(outcome), *(_inner_places(outcome) if inside else ())]
+    if sign.status is not None and sign.status not in _found(places, "status_code", "status"):
         return False
-    if sign.code is not None and str(sign.code) not in map(str, _found(outcome, "code")):
+    if sign.code is not None and str(sign.code) not in map(str, _found(places, "code")):
         return False
-    return sign.message is None or any(re.search(sign.message, text) for text in _texts(outcome))
+    texts = [*_texts(outcome, places), *(_inner_texts(outcome) if inside else ())]
+    return sign.message is None or any(re.search(sign.message, text) for text in texts)
+
+
+def has_failed(outcome: object) -> bool:
+    """Whether it is an MCP result that says so itself."""
+    return any(_get(outcome, name) is True for name in ("isError", "is_error"))
 
 
 def _class_names(outcome: object) -> Iterator[str]:
@@ -63,8 +73,8 @@ def _class_names(outcome: object) -> Iterator[str]:
             yield from (cls.__name__, f"{cls.__module__}.{cls.__qualname__}")
 
 
-def _found(outcome: object, *names: str) -> Iterator[int | str]:
-    for place in _places(outcome):
+def _found(places: Iterable[object], *names: str) -> Iterator[int | str]:
+    for place in places:
         for name in names:
             value = _get(place, name)
             if isinstance(value, int | str) and not isinstance(value, bool):
@@ -77,18 +87,37 @@ def _places(outcome: object) -> Iterator[object]:
     yield from (_get(outcome, name) for name in ("response", "error"))
 
 
-def _texts(outcome: object) -> Iterator[str]:
+def _inner_places(outcome: object) -> Iterator[object]:
+    """Where else in an MCP result: in its structured content, and the `error` of that."""
+    for name in ("structuredContent", "structured_content"):
+        held = _get(outcome, name)
+        yield held
+        yield _get(held, "error")
+
+
+def _texts(outcome: object, places: Iterable[object]) -> Iterator[str]:
     if isinstance(outcome, BaseException):
         yield str(outcome)
-    for place in _places(outcome):
+    for place in places:
         text = place if isinstance(place, str) else _get(place, "message")
         if isinstance(text, str):
             yield text
-    blocks = _get(outcome, "content")
-    for block in cast("list[object]", blocks) if isinstance(blocks, list) else []:
+    for block in _blocks(outcome):
         text = _get(block, "text")
         if isinstance(text, str):
             yield text
+
+
+def _inner_texts(outcome: object) -> Iterator[str]:
+    for block in _blocks(outcome):
+        text = _get(_get(block, "resource"), "text")
+        if isinstance(text, str):
+            yield text
+
+
+def _blocks(outcome: object) -> list[object]:
+    blocks = _get(outcome, "content")
+    return cast("list[object]", blocks) if isinstance(blocks, list) else []
 
 
 def _get(holder: object, name: str) -> object:

@@ -35,6 +35,16 @@ class Answer:
         blocks = object_in(self.response, "result").get("content")
         return blocks if is_list(blocks) else []
 
+    @property
+    def structured_content(self) -> Any:
+        """What the result holds beside its blocks."""
+        return object_in(self.response, "result").get("structuredContent")
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the result says that the call failed."""
+        return object_in(self.response, "result").get("isError") is True
+
     def __str__(self) -> str:
         """The server's own words."""
         if is_object(self.error):

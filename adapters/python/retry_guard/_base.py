@@ -89,6 +89,7 @@ class BaseGuard:
             clock=clock,
             secret=secret,
             awaits=self._awaits,
+            contracts=self.contracts,
         )
         self._strays = Strays(ledger, self._site.secret)
         for contract in listed_contracts(contracts):

@@ -54,7 +54,7 @@ class Site:
     """What all calls of a guard share.
 
     `ignored`: tools whose server was seen to ignore a key. `workers`: threads for a ledger that may
-    block; None: it works where it is called.
+    block; None: it works where it is called. `contracts`: those of all tools, as they count now.
     """
 
     ledger: Ledger
@@ -67,6 +67,7 @@ class Site:
     secret: bytes
     ignored: set[str]
     workers: Workers | None
+    contracts: Mapping[str, Contract]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from retry_guard._logs import log_failure
 from retry_guard._sent import sending
 from retry_guard._texts import explain
 from retry_guard._windows import lapsed
-from retry_guard_contracts import Sight, decode, encode_result, judge, read_arguments
+from retry_guard_contracts import Contract, Sight, decode, encode_result, judge, read_arguments
 from retry_guard_core import GuardError, Now, Record
 from retry_guard_ledgers import about, changed
 
@@ -48,6 +48,8 @@ async def _sight(call: Call, record: Record, site: Site, hands: Hands) -> Sight:
     given = read_arguments(call.contract, arguments, key)
     with sending({}):
         result = await hands.call(site.read, rule.tool, given)
+    if _shows_nothing(site.contracts.get(rule.tool), result):
+        return Sight("failed")
 
     tied = ties(call, record, site)
 
@@ -59,6 +61,13 @@ async def _sight(call: Call, record: Record, site: Site, hands: Hands) -> Sight:
 
     sight: Sight = await hands.ledger(shown)
     return sight
+
+
+def _shows_nothing(reader: Contract | None, result: object) -> bool:
+    """Whether a read failed by the word of its own contract, whatever its result looks like."""
+    return reader is not None and (
+        reader.proves_nothing(result) or reader.proves_nothing_ran(result)
+    )
 
 
 async def put(

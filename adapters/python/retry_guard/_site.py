@@ -1,6 +1,6 @@
 """The parts of a guard, put together."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from retry_guard._answers import Unresolved
@@ -10,6 +10,7 @@ from retry_guard._clock import Clock, LedgerClock
 from retry_guard._heartbeat import Heartbeat
 from retry_guard._policy import Policy
 from retry_guard._workers import Workers
+from retry_guard_contracts import Contract
 from retry_guard_ledgers import Ledger
 
 
@@ -23,6 +24,7 @@ def site_of(
     clock: Clock | None,
     secret: bytes | None,
     awaits: bool,
+    contracts: Mapping[str, Contract],
 ) -> Site:
     """Return what all calls of a guard share. `awaits`: it can await what reads and answers.
 
@@ -47,4 +49,5 @@ def site_of(
         secret=the_secret(secret, ledger.secret),
         ignored=set(),
         workers=Workers() if awaits and ledger.durable else None,
+        contracts=contracts,
     )
