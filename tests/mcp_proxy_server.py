@@ -6,6 +6,9 @@ effects.jsonl    each effect of a write, a line each
 heard.jsonl      each line that came in, as it came
 fates.jsonl      how the next calls of writes go, a word each, the first is used up first
 lives.txt        a line for each start
+shut.txt         as long as it exists, no list of tools is given
+restless.txt     where it exists, the server says of its list that it changed, `before` or `after`
+                 each time that it gives it; `grows`: and then there is one tool more
 refuses.txt      where it exists, subscriptions and log levels are refused
 tools.json       its tools, as a list of pages; without it, those that stand here
 
@@ -14,7 +17,7 @@ Fates: `ok`; `kill_after`, `kill_before` (the process kills itself, with or with
 `slower`, `slower_kill` (so after 2 s); `error_after`, `error_before` (isError); `rpc_after`
 (-32603); `refuse` (-32602); `close` (closes its output after the effect); `fake` (the effect, with
 a mark in `_meta` that only a guard may give); `input` (asks for input), `slow_input` (so after
-0.5 s).
+0.5 s), `own_input` (so with a state that holds the arguments).
 """
 
 import base64
@@ -131,7 +134,9 @@ class Server:
             case "subscriptions/listen":
                 self.say({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
             case "tools/list":
-                self.answer(message["id"], self.page(params), stateless=stateless)
+                while (self.folder / "shut.txt").exists():
+                    time.sleep(0.01)
+                self.list(message["id"], params, stateless=stateless)
             case "tools/call" if "id" in message:
                 call = (message["id"], params, stateless)
                 threading.Thread(target=self.call, args=call, daemon=True).start()
@@ -163,6 +168,20 @@ class Server:
         else:
             self.answer(given, {}, stateless=False)
 
+    def list(self, given: object, params: Json, *, stateless: bool) -> None:
+        path = self.folder / "restless.txt"
+        when = path.read_text() if path.exists() else ""
+        changed = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+        if when == "before":
+            self.say(changed)
+        self.answer(given, self.page(params), stateless=stateless)
+        if when in ("after", "grows"):
+            self.say(changed)
+        if when == "grows":
+            more = {"name": f"tool {time.monotonic_ns()}", "inputSchema": PLAIN}
+            pages = (self.read("tools.json") or [[TOOLS]])[0]
+            (self.folder / "tools.json").write_text(json.dumps([[*pages[0], more]]))
+
     def page(self, params: Json) -> Json:
         """A list of tools: those of `tools.json`, a file that may hold several pages."""
         pages: list[list[Json]] = (self.read("tools.json") or [[TOOLS]])[0]
@@ -190,10 +209,11 @@ class Server:
             time.sleep(0.5)
         if fate in ("slower", "slower_kill"):
             time.sleep(2.0)
-        if fate in ("input", "slow_input") and "inputResponses" not in params:
+        if fate in ("input", "slow_input", "own_input") and "inputResponses" not in params:
             wanted = {"confirm": {"method": "elicitation/create", "params": {"message": "Sure?"}}}
             asked = {"resultType": "input_required", "inputRequests": wanted}
-            self.answer(given, {**asked, "requestState": "state-1"}, stateless=stateless)
+            state = json.dumps(params["arguments"]) if fate == "own_input" else "state-1"
+            self.answer(given, {**asked, "requestState": state}, stateless=stateless)
             return
         token = inside(params, "_meta").get("progressToken")
         if token is not None:

@@ -119,3 +119,46 @@ def test_an_error_in_a_group_with_others_is_no_proof() -> None:
     group = ExceptionGroup("two", [CardError("no"), TimeoutError()])
     assert not proves({"exception": "CardError"}, group)
     assert not proves({"message": "^no$"}, group)
+
+
+def resource(text: str) -> dict[str, Any]:
+    """A block with a resource in it, as MCP has them."""
+    return {"type": "resource", "resource": {"uri": "memo://1", "text": text}}
+
+
+HELD = [
+    ({"message": "^Backend"}, {"structuredContent": {"error": "BackendError 500"}}),
+    ({"message": "^Backend"}, {"structuredContent": {"message": "BackendError 500"}}),
+    ({"message": "^Backend"}, {"structuredContent": {"error": {"message": "BackendError"}}}),
+    ({"code": "down"}, {"structuredContent": {"code": "down"}}),
+    ({"code": "down"}, {"structuredContent": {"error": {"code": "down"}}}),
+    ({"status": 500}, {"structuredContent": {"status": 500}}),
+    ({"message": "^Backend"}, {"content": [resource("BackendError 500")]}),
+]
+"""What an MCP result holds beside its blocks of text."""
+
+
+def as_object(result: dict[str, Any]) -> object:
+    """The same as an SDK gives it."""
+    held = result.get("structuredContent")
+    return SimpleNamespace(structured_content=held, content=result.get("content", []))
+
+
+@pytest.mark.parametrize(("sign", "result"), HELD)
+def test_what_proves_nothing_is_found_wherever_a_result_holds_it(
+    sign: dict[str, Any], result: dict[str, Any]
+) -> None:
+    contract = Contract(tool="t", unknown=[sign])
+    assert contract.proves_nothing({"content": [], **result})
+    assert contract.proves_nothing(as_object(result))
+    assert not contract.proves_nothing({"content": [], "structuredContent": {"note": "Backend"}})
+
+
+@pytest.mark.parametrize(("sign", "result"), HELD)
+def test_a_proof_beside_the_text_counts_only_in_a_result_that_says_that_it_failed(
+    sign: dict[str, Any], result: dict[str, Any]
+) -> None:
+    assert proves(sign, {"content": [], **result, "isError": True})
+    assert not proves(sign, {"content": [], **result, "isError": False})
+    assert not proves(sign, {"content": [], **result})
+    assert not proves(sign, as_object(result))

@@ -21,6 +21,15 @@ from guards import (
 from retry_guard import ArgumentError, Contract, LedgerError, Policy, UsageError
 
 LONG = Policy(deadline=1000.0)
+EMPTY: Args = {"charges": [], "complete": True}
+FAILED = {"type": "text", "text": "BackendError 500"}
+IN_TEXT = {"type": "text", "text": '{"charges": [], "complete": true, "error": "BackendError"}'}
+TOLD_EMPTY: list[Args] = [
+    {**EMPTY, "message": "BackendError 500"},
+    {"content": [IN_TEXT]},
+    {"content": [FAILED], "structuredContent": EMPTY},
+]
+"""A whole and empty list, and a word that it is none."""
 
 
 def listed(**changes: object) -> Contract:
@@ -212,8 +221,9 @@ def test_a_refusal_of_the_read_is_a_read_that_failed_and_no_refusal_of_the_call(
 
 @every_guard
 @pytest.mark.parametrize("field", ["unknown", "not_executed"])
+@pytest.mark.parametrize("told", TOLD_EMPTY)
 def test_a_list_that_proves_nothing_by_the_word_of_its_own_contract_shows_no_absence(
-    make: LabMaker, field: str, tmp_path: Path
+    make: LabMaker, told: Args, field: str, tmp_path: Path
 ) -> None:
     """It looks like a whole and empty list, and its tool says in it that it failed."""
     lab = make(tmp_path)
@@ -222,7 +232,7 @@ def test_a_list_that_proves_nothing_by_the_word_of_its_own_contract_shows_no_abs
 
     def read(tool: str, arguments: Args) -> object:
         lab.service.reads += 1
-        return {"charges": [], "complete": True, "error": "BackendError 500"}
+        return told
 
     outcome = lab.guard(READABLE, reader, read=read, policy=LONG).unresolved()
     assert outcome.reason == "too_late"

@@ -163,6 +163,48 @@ for line in sys.stdin:
 """Ends when it is told to, and at the second wish."""
 
 
+def test_a_server_that_asks_the_client_while_it_is_asked_again_hears_the_answer(
+    tmp_path: Path,
+) -> None:
+    with Site(tmp_path).proxy(server=(sys.executable, "-c", ASKS)) as proxy:
+        proxy.initialize()
+        proxy.write(answering(proxy.asked("roots/list")))
+        proxy.answer(proxy.ask(LEVEL, {"level": "info"}))
+        proxy.answer(proxy.ask("die"))
+        given = proxy.ask("ping")
+        proxy.write(answering(proxy.asked("roots/list")))
+        assert proxy.answer(given)["result"] == {}
+        assert "does not say whether it grants" not in proxy.errors
+
+
+def answering(asked: Any) -> bytes:  # noqa: ANN401 - of JSON
+    answer = {"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": []}}
+    return json.dumps(answer).encode() + b"\n"
+
+
+ASKS = """
+import json, sys
+def say(**message):
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+waits, held = False, []
+for line in sys.stdin:
+    said = json.loads(line)
+    method = said.get("method")
+    if method == "die":
+        sys.exit(3)
+    if method == "notifications/initialized":
+        waits = True
+        say(id=1, method="roots/list")
+    elif method is None:
+        waits = False
+    elif "id" in said:
+        held.append(said["id"])
+    while held and not waits:
+        say(id=held.pop(0), result={})
+"""
+"""Answers nothing from `initialized` on until its client has answered what it asks."""
+
+
 def test_a_client_that_opens_a_new_session_itself_gets_one(proxy: Proxy, site: Site) -> None:
     proxy.initialize()
     die(proxy)

@@ -7,9 +7,10 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -17,7 +18,7 @@ from mcp_proxy_client import INITIALIZE, LONG, Given, Json, Proxy, Site, texts, 
 from retry_guard_mcp_proxy import _notes, _outgoing
 from retry_guard_mcp_proxy._child import Patience, start
 from retry_guard_mcp_proxy._desk import SAVING
-from retry_guard_mcp_proxy._errors import DownError
+from retry_guard_mcp_proxy._errors import ClosedError, DownError
 from retry_guard_mcp_proxy._messages import Message
 from retry_guard_mcp_proxy._outgoing import Outgoing
 from retry_guard_mcp_proxy._restarts import LIMIT, WINDOW, Restarts
@@ -114,12 +115,46 @@ def test_what_passed_while_the_server_did_not_read_is_there_whole_and_in_order(
     assert len(site.effects) == 10
 
 
+SLOW = """
+import json, sys, time
+for line in sys.stdin.buffer:
+    if b'"big"' in line[:100]:
+        time.sleep(4)
+        continue
+    asked = json.loads(line)
+    if "id" in asked:
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": {}}), flush=True)
+"""
+"""Takes its time for each message that is big."""
+
+
+def test_nobody_waits_for_a_server_that_reads_slowly_however_much_it_is_told(
+    tmp_path: Path,
+) -> None:
+    site = Site(tmp_path)
+    server = (sys.executable, "-c", SLOW)
+    with site.proxy("--answer-within", "1", server=server) as proxy:
+        proxy.initialize()
+        for _ in range(16):
+            proxy.tell("big", {"more": "x" * (4 << 20)})
+        proxy.tell("big", {"more": "x" * (32 << 20)})
+        refused = proxy.answer(proxy.ask("ping"))["error"]
+        assert refused["code"] == -32000
+        assert "does not read fast enough" in refused["message"]
+        dropped = proxy.call("post", {"text": "a"})
+        proxy.cancel(dropped)
+        assert "still running" in texts(proxy.called("post", {"text": "b"}))
+        assert proxy.end() == 0
+    assert dropped not in [json.loads(line)["id"] for line in proxy.raw]
+
+
 class Heard:
     """Ears, and what they were told."""
 
     def __init__(self) -> None:
         self.refused: list[tuple[object, str]] = []
         self.said: list[Json] = []
+        self.asked: list[object] = []
         self.ended: list[str] = []
 
     def ears(self) -> Ears:
@@ -132,7 +167,8 @@ class Heard:
         self.said.append(message)
 
     def _asked(self, line: bytes, message: Message) -> None:
-        """Note nothing."""
+        assert line
+        self.asked.append(message["id"])
 
     async def _refused(self, message: Message | list[Message], error: Exception) -> None:
         assert isinstance(message, dict)
@@ -179,6 +215,64 @@ async def test_all_that_waits_for_a_server_ends_with_one_try_and_tries_are_limit
     await upstream.close(Patience())
 
 
+T = TypeVar("T")
+MUCH = "x" * (1 << 20)
+"""More than lies in a pipe."""
+
+
+class Deaf:
+    """A server that reads nothing, and a request to it that fills its pipe."""
+
+    def __init__(self) -> None:
+        self.heard = Heard()
+        self.upstream = StdioUpstream((), Session(), self.heard.ears())
+        self._process = start((sys.executable, "-c", "import time; time.sleep(600)"))
+
+    async def full(self) -> asyncio.Task[Message]:
+        await self.upstream.open(self._process)
+        asking = self.upstream.request(self.upstream.new_id(), "first", {"more": MUCH})
+        return await begun(asking)
+
+    async def end(self) -> None:
+        self._process.kill()
+        await until(lambda: self.heard.ended)
+        await self.upstream.close(Patience())
+
+
+async def begun(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+    """Return a task that has come as far as it can without the server."""
+    task = asyncio.create_task(work)
+    for _ in range(50):
+        await asyncio.sleep(0)
+    return task
+
+
+async def test_a_request_of_which_nothing_was_written_when_the_server_ends_was_not_sent() -> None:
+    deaf, gone = Deaf(), list[str]()
+    first = await deaf.full()
+    named = deaf.upstream.new_id()
+    goes = partial(gone.append, "it goes")
+    second = await begun(deaf.upstream.request(named, "second", {}, goes=goes))
+    await deaf.end()
+    with pytest.raises(ClosedError):
+        await first
+    with pytest.raises(DownError, match="nothing was sent"):
+        await second
+    assert gone == []
+
+
+async def test_what_passes_is_answered_once_where_nothing_of_it_was_written() -> None:
+    deaf = Deaf()
+    first = await deaf.full()
+    await begun(deaf.upstream.pass_on(*ask("passing")))
+    await deaf.end()
+    with pytest.raises(ClosedError):
+        await first
+    assert deaf.heard.asked == ["passing"]
+    assert len(deaf.heard.ended) == 1
+    assert deaf.heard.refused == []
+
+
 def test_starts_that_take_long_to_fail_count_for_so_much_longer() -> None:
     now = [0.0]
     restarts = Restarts(lambda: now[0])
@@ -215,51 +309,67 @@ class Slow:
         self.refused.append(message)
 
 
-async def test_beyond_its_bound_what_passes_is_refused_until_the_server_takes_something(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> Slow:
     monkeypatch.setattr(_outgoing, "BOUND", 25)
-    monkeypatch.setattr(_outgoing, "STALLED", 0.2)
-    slow = Slow()
+    monkeypatch.setattr(_outgoing, "LAST", 45)
+    return Slow()
+
+
+@pytest.mark.parametrize("batch", [False, True])
+async def test_a_request_beyond_the_bound_is_refused_at_once_until_the_server_takes_something(
+    batch: bool, slow: Slow
+) -> None:
+    asked = ask("a")[1]
+    message: Message | list[Message] = [{"method": "told"}, asked] if batch else asked
     for line in SAID[:2]:
-        await slow.outgoing.put(line, {"id": line})
-    await slow.outgoing.put(SAID[2], {"id": 2})
-    assert slow.refused == [{"id": 2}]
-    began = time.monotonic()
-    await slow.outgoing.put(SAID[2], {"id": 3})
-    assert slow.refused == [{"id": 2}, {"id": 3}]
-    assert time.monotonic() - began < 0.2
+        await begun(slow.outgoing.put(line, message))
+    assert (await begun(slow.outgoing.put(SAID[2], message))).done()
+    assert slow.refused == [message]
     slow.may.release()
     await until(lambda: slow.took == SAID[:1])
-    await slow.outgoing.put(SAID[3], {})
+    await begun(slow.outgoing.put(SAID[3], message))
+    slow.may.release()
+    slow.may.release()
+    assert await slow.outgoing.settled(Patience(ends=LONG))
+    assert (slow.took, slow.refused) == ([SAID[0], SAID[1], SAID[3]], [message])
+    await slow.outgoing.close()
+
+
+async def test_what_wants_no_answer_has_more_room_and_is_dropped_beyond_it_with_one_line(
+    slow: Slow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noted: list[str] = []
+    monkeypatch.setattr(_outgoing, "note", noted.append)
+    said: list[Message] = [{"method": "told"}, {"id": 1, "result": {}}, {"id": 2, "error": {}}]
+    for line, message in zip(SAID[:4], [*said, []], strict=True):
+        await begun(slow.outgoing.put(line, message))
+    for message in said:
+        assert (await begun(slow.outgoing.put(SAID[4], message))).done()
+    assert len(noted) == 1
+    assert "40 bytes wait" in noted[0]
+    slow.may.release()
+    await until(lambda: slow.took == SAID[:1])
     for _ in range(2):
+        await begun(slow.outgoing.put(SAID[4], said[0]))
+    assert len(noted) == 2
+    for _ in range(4):
         slow.may.release()
     assert await slow.outgoing.settled(Patience(ends=LONG))
-    assert slow.took == [SAID[0], SAID[1], SAID[3]]
-    await slow.outgoing.close()
-
-
-async def test_a_server_that_takes_what_it_is_told_is_waited_for_where_much_waits(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(_outgoing, "BOUND", 25)
-    monkeypatch.setattr(_outgoing, "STALLED", LONG)
-    slow = Slow()
-    putting = asyncio.create_task(all_of_it(slow))
-    for count in range(5):
-        slow.may.release()
-        await until(lambda count=count: len(slow.took) == count + 1)
-    await putting
     assert (slow.took, slow.refused) == (SAID, [])
-    await slow.outgoing.put(b"x" * 100, {})
-    assert slow.refused == []
-    assert not await slow.outgoing.settled(Patience(ends=0.1))
     await slow.outgoing.close()
 
 
-async def all_of_it(slow: Slow) -> None:
-    for line in SAID:
-        await slow.outgoing.put(line, {})
+async def test_a_message_that_is_larger_than_all_that_may_wait_passes_where_nothing_waits(
+    slow: Slow,
+) -> None:
+    large = b"x" * 100
+    await begun(slow.outgoing.put(large, ask("a")[1]))
+    assert not await slow.outgoing.settled(Patience(ends=0.1))
+    slow.may.release()
+    assert await slow.outgoing.settled(Patience(ends=LONG))
+    assert (slow.took, slow.refused) == ([large], [])
+    await slow.outgoing.close()
 
 
 async def test_a_message_that_the_proxy_fails_at_costs_no_other(

@@ -190,11 +190,12 @@ def test_of_a_stated_contract_only_what_is_stricter_is_left() -> None:
         in_flight_bound=1.0,
         identity=["text"],
         not_executed=[{"message": "no"}],
+        unknown=[{"message": "BackendError"}],
         repeat="escalate",
         repeat_window=5.0,
         secret=["token"],
     )
-    left = strict(contract).model_dump(exclude_defaults=True)
+    left = strict(contract).model_dump(exclude_defaults=True, exclude={"unknown"})
     assert left == {
         "tool": "post",
         "volatile": ("key",),
@@ -204,6 +205,7 @@ def test_of_a_stated_contract_only_what_is_stricter_is_left() -> None:
     }
     assert "repeat" not in strict(Contract(tool="post", repeat="allow")).model_fields_set
     after = strict(contract, was_trusted=True)
+    assert strict(contract).unknown == after.unknown == contract.unknown
     assert (after.identity, after.key, after.read_back) == ({"text": "exact"}, None, None)
 
 

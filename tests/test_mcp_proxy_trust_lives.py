@@ -176,6 +176,27 @@ def test_trust_that_is_taken_away_within_a_call_does_not_send_again(
     assert (names(site), len(site.effects)) == (["post"], 1)
 
 
+@KINDS
+@pytest.mark.parametrize("change", [withdrawn, left_to_others])
+def test_trust_that_is_taken_away_while_a_step_waits_for_the_server_does_not_send_again(
+    site: Site, contract: Json, change: Callable[[Site], None]
+) -> None:
+    """The server is being started again, and takes its time for its list."""
+    trusted(site, contract)
+    with site.proxy() as proxy:
+        proxy.answer(proxy.ask("tools/list"))
+        before = asked(site)
+        shut = site.folder / "shut.txt"
+        shut.touch()
+        site.fates("kill_after")
+        given = proxy.call("post", POST)
+        wait_for(lambda: asked(site) > before)
+        change(site)
+        shut.unlink()
+        assert proxy.result(given)["isError"]
+    assert (names(site), len(site.effects)) == (["post"], 1)
+
+
 def test_trust_that_is_given_while_a_proxy_runs_counts_for_its_next_call(site: Site) -> None:
     lists(site, [tool("post", KEYED), reading()])
     with site.proxy() as proxy:
@@ -214,3 +235,25 @@ def test_what_was_trusted_is_met_after_trust_was_taken_away(site: Site) -> None:
         assert proxy.result(given)["isError"]
         assert proxy.called("post", {**POST, "key": "b"})["isError"]
     assert len(site.effects) == 1
+
+
+@KINDS
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_server_that_says_each_time_that_its_list_has_changed_is_believed_once_it_lists_the_same(
+    site: Site, contract: Json, when: str
+) -> None:
+    trusted(site, contract)
+    (site.folder / "restless.txt").write_text(when)
+    with site.proxy() as proxy:
+        site.fates("kill_after")
+        assert not proxy.called("post", POST)["isError"]
+    assert len(site.effects) == 1
+
+
+def test_a_list_that_is_another_one_each_time_is_not_believed(site: Site) -> None:
+    trusted(site, KEYED)
+    (site.folder / "restless.txt").write_text("grows")
+    with site.proxy() as proxy:
+        site.fates("kill_after")
+        assert proxy.called("post", POST)["isError"]
+    assert (names(site), len(site.effects)) == (["post"], 1)

@@ -76,6 +76,11 @@ def unfinished(tool: str, action: str | None) -> Message:
     return {"result": _noted(failed(explain(runs)), _known(runs))}
 
 
+def misplaced(tool: str) -> Message:
+    """Return the answer to a call that gives input which was asked for by another call."""
+    return {"result": failed(unsent("other_input", tool))}
+
+
 def refused(tool: str, error: GuardError) -> Message:
     """Return the answer to a call that could not be guarded, so that nothing was sent.
 

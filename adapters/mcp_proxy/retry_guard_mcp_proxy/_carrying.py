@@ -13,13 +13,14 @@ from retry_guard import (
     Unresolved,
     UsageError,
 )
-from retry_guard_contracts import identify
+from retry_guard_contracts import Identity, identify
 from retry_guard_mcp_proxy._catalogue import Catalogue
 from retry_guard_mcp_proxy._doubts import undoubted
 from retry_guard_mcp_proxy._errors import DownError
 from retry_guard_mcp_proxy._exchange import Exchange
 from retry_guard_mcp_proxy._judging import judge
 from retry_guard_mcp_proxy._late import LateLedger
+from retry_guard_mcp_proxy._messages import Message
 from retry_guard_mcp_proxy._parts import Parts
 from retry_guard_mcp_proxy._reads import ContractChangedError, Ground, reader
 from retry_guard_mcp_proxy._session import Session
@@ -48,7 +49,7 @@ class Carrying:
         """Raises `UsageError` for parts that do not fit together."""
         late: Any = cast("Any", ledger)  # a ledger in all but name
         contracts, policy = tuple(parts.contracts), parts.policy or Policy()
-        read = reader(upstream, session, Ground(lambda: self.tools.life, self._stands))
+        read = reader(upstream, session, Ground(self._life, self._stands))
         self.guard = AsyncGuard(late, contracts, classify=judge, read=read, policy=policy)
         # It notes in the record that a person was asked in vain, and sends nothing again.
         brief = replace(policy, attempts=0, deadline=_BRIEF)
@@ -77,23 +78,25 @@ class Carrying:
         """Whether what the call is carried out by counts no more."""
         return exchange.contract not in (None, self.guard.contracts[exchange.tool])
 
+    def _life(self) -> int | None:
+        return self.catalogue.life()
+
     async def _stands(self) -> None:
         """Raise `ContractChangedError` where this call rests on trust that there is no more."""
         exchange = _HERE.get()
+        await self.catalogue.heed_pins()
         if self.catalogue.rests_on_trust(exchange.tool):
             await self.catalogue.ready(exchange.tool)
             if self._has_changed(exchange):
                 raise ContractChangedError
 
-    def identity(self, exchange: Exchange) -> bytes | None:
+    def named(self, tool: str, arguments: Message) -> Identity | None:
         """Return what equal calls share, here and now; None: the call cannot be named."""
-        tool = exchange.tool
         contract = self.tools.doubted(tool) or self.guard.contracts[tool]
         try:
-            named = identify(contract, exchange.arguments, scope=self._scope, secret=_NO_SECRET)
+            return identify(contract, arguments, scope=self._scope, secret=_NO_SECRET)
         except ArgumentError:
             return None
-        return named.identity
 
     async def outcome(self, exchange: Exchange, *, in_vain: bool) -> Outcome:
         """Call; where another call of the action runs, wait as long as the client does.

@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 from retry_guard import AsyncGuard, Contract
+from retry_guard_mcp_proxy._known import same_words
 from retry_guard_mcp_proxy._listing import ListingError, list_tools
 from retry_guard_mcp_proxy._messages import Message
 from retry_guard_mcp_proxy._naming import Naming, Seen, shown
@@ -89,7 +90,7 @@ class Catalogue:
 
         Where there is none, the tool is guarded as if nothing were trusted.
         """
-        await self._heed_pins()
+        await self.heed_pins()
         if not self._must_ask(name):
             return
         async with self._listing:
@@ -113,7 +114,15 @@ class Catalogue:
         life, until = self._vain or (None, 0.0)
         return life != self.tools.life or time.monotonic() >= until
 
-    async def _heed_pins(self) -> None:
+    def life(self) -> int | None:
+        """Return the number of this life of the server; None: what is trusted is to be read anew.
+
+        Costs one look at the file of trust.
+        """
+        pins = None if self._trust is None else self._pins
+        return None if pins is not None and pins.are_old() else self.tools.life
+
+    async def heed_pins(self) -> None:
         """Let what is trusted by now count, where the operator has changed it meanwhile."""
         pins = self._pins
         if pins is None or self._trust is None or not pins.are_old():
@@ -139,12 +148,20 @@ class Catalogue:
                     self._heard()
 
     async def _listed(self) -> list[Any]:
-        """The list of one life of the server. Raises `ListingError`."""
+        """The list of one life of the server. Raises `ListingError`.
+
+        A server that says each time that it has changed, and lists the same, has not.
+        """
+        former: tuple[int, list[Any]] | None = None
         for _ in range(_TRIES):
-            life = self.tools.life
+            life, servers = self.tools.life, self.tools.servers
             listed = await list_tools(self._upstream, self._session)
             if life == self.tools.life:
                 return listed
+            is_one = former is not None and former[0] == servers == self.tools.servers
+            if former is not None and is_one and same_words(former[1], listed):
+                return listed
+            former = servers, listed
         raise ListingError("it changed each time meanwhile")
 
     async def close(self) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from retry_guard import ArgumentError
 from retry_guard_contracts import parse_arguments
 from retry_guard_mcp_proxy._answering import Answering
+from retry_guard_mcp_proxy._answers import misplaced
 from retry_guard_mcp_proxy._asker import Asker
 from retry_guard_mcp_proxy._client import Client
 from retry_guard_mcp_proxy._exchange import Ends, Exchange
@@ -29,6 +30,7 @@ from retry_guard_mcp_proxy._state import Reply
 from retry_guard_mcp_proxy._timing import Timing
 from retry_guard_mcp_proxy._turns import turn_of
 from retry_guard_mcp_proxy._upstream import Upstream
+from retry_guard_mcp_proxy._wanted import gives_input
 
 SAVING = 10.0
 """Seconds in which calls that are stopped have to be recorded as such."""
@@ -52,8 +54,9 @@ class GuardDesk:
             upstream=upstream,
             over=self._running.over,
             fit=self._answering.carrying.fit,
-            life=lambda: self._tools.life,
-            identity=self._answering.carrying.identity,
+            life=self._answering.catalogue.life,
+            named=self._answering.carrying.named,
+            paused=self._running.paused,
         )
 
     def owns(self, message: Message) -> bool:
@@ -84,14 +87,21 @@ class GuardDesk:
         asker = Asker(request, name)
         self._running.asks(asker)
         exchange = Exchange(asker, arguments, self._ends)
-        equal = self._running.paused_like(exchange)
-        if equal is not None and {"requestState", "inputResponses"} & params.keys():
-            self._timing.watch(asker, equal)
-            equal.go_on(asker)
-            return
-        self._timing.watch(asker, exchange)
+        paused = self._running.continued(exchange) if gives_input(params) else None
+        if paused is not None:
+            self._timing.watch(asker, paused)
+            paused.go_on(asker)
+        elif False:
+            self._keep(exchange.tell(misplaced(exchange.tool)))
+        else:
+            self._begin(exchange, reply)
+
+    def _begin(self, exchange: Exchange, reply: Reply | None) -> None:
+        if exchange.asker is not None:
+            self._timing.watch(exchange.asker, exchange)
+        former = self._running.paused_like(exchange)
         self._running.calls.add(exchange)
-        exchange.task = self._keep(self._carry(exchange, reply, equal))
+        exchange.task = self._keep(self._carry(exchange, reply, former))
         # Not at the end of that: what is cancelled before it begins has none.
         exchange.task.add_done_callback(lambda _: self._running.calls.discard(exchange))
 
@@ -143,9 +153,9 @@ class GuardDesk:
         if given is None:
             self._tools.restarted()
 
-    def renewed(self) -> None:
-        """Learn that the server may be another one from now on."""
-        self._tools.restarted()
+    def renewed(self, *, is_same: bool = False) -> None:
+        """Learn that the server may be another one from now on; `is_same`: only its list may be."""
+        self._tools.restarted(is_same=is_same)
 
     async def settled(self) -> None:
         """Return when no call is under way."""

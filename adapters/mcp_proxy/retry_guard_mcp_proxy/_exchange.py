@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from retry_guard import Contract, hold, may_go
+from retry_guard_contracts import Identity
 from retry_guard_mcp_proxy._answers import complete
 from retry_guard_mcp_proxy._asker import Asker
 from retry_guard_mcp_proxy._client import Client
@@ -25,6 +26,7 @@ from retry_guard_mcp_proxy._messages import (
 )
 from retry_guard_mcp_proxy._session import is_stateless
 from retry_guard_mcp_proxy._upstream import Upstream
+from retry_guard_mcp_proxy._wanted import gives_input, state_of, without_input
 
 INPUT = "input_required"
 """The type of a result that is none yet: the server wants input first."""
@@ -40,16 +42,18 @@ class Ends:
     """What is at both ends of a call. `over`: an asker got its answer, or nobody wants it.
 
     `fit`: returns when the tool, as its server lists it now, takes what is sent; raises
-    `DownError`. `life`: another number, once that server may be another one. `identity`: what
-    equal calls of a tool share; None: there is none.
+    `DownError`. `life`: another number, once that server may be another one; None: that is not
+    known before `fit` was asked. `named`: what equal calls of a tool share; None: there is none.
+    `paused`: a call waits for input from now on.
     """
 
     client: Client
     upstream: Upstream
     over: Callable[[Asker], None]
     fit: Callable[["Exchange"], Awaitable[None]]
-    life: Callable[[], int]
-    identity: Callable[["Exchange"], bytes | None]
+    life: Callable[[], int | None]
+    named: Callable[[str, Message], Identity | None]
+    paused: Callable[["Exchange"], None]
 
 
 class _NotYetError(DownError):
@@ -63,7 +67,8 @@ class Exchange:
     the server has been made; `sending`: one is to be, once there is a server. `dropped`: cancelled,
     so that no first request is made. `answered`: only the record of it is not finished yet.
     `last`: the server's last answer. `sends`: the ids of requests under way. `paused`: the server
-    wants input, and the client has not given it yet. `standing`: what is to be answered where a
+    wants input, and the client has not given it yet; `state`: what it gave with that, as it came.
+    `standing`: what is to be answered where a
     person's word does not come in time; None: the call itself is under way. `contract`: what the
     guard carries it out by.
     """
@@ -80,6 +85,9 @@ class Exchange:
         self.contract: Contract | None = None
         self.here: Deliveries | None = None
         self.request = asker.request
+        self.state: str | None = None
+        self._meant = arguments
+        """What the input is meant for that the request gives, if it gives any."""
         self._next: asyncio.Future[Asker] | None = None
 
     @property
@@ -93,9 +101,20 @@ class Exchange:
         return self.asker is not None and not self.asker.cancelled
 
     def is_like(self, other: "Exchange") -> bool:
-        """Whether it is an equal call, as the guard sees it: 1 is 1.0, and not true."""
-        mine = self._ends.identity(self) if self.tool == other.tool else None
-        return mine is not None and mine == self._ends.identity(other)
+        """Whether it is the same action, as the guard sees it: 1 is 1.0, and not true."""
+        mine = self.name if self.tool == other.tool else None
+        its = None if mine is None else other.name
+        return mine is not None and its is not None and mine.identity == its.identity
+
+    @property
+    def name(self) -> Identity | None:
+        """What it shares with equal calls, here and now: what it is for, and its other values."""
+        return self._ends.named(self.tool, self.arguments)
+
+    def wants(self, other: "Exchange") -> bool:
+        """Whether it waits for the input that this request gives."""
+        same = self.tool == other.tool and self.state == state_of(params_of(other.request))
+        return self.paused and same and self.name is not None and self.name == other.name
 
     def go_on(self, asker: Asker) -> None:
         """Take the request that gives the input."""
@@ -129,7 +148,7 @@ class Exchange:
         """Make one send of the call, with the input that the server asks for on the way."""
         answer = await self._made(arguments, extra)
         while object_in(answer.response, "result").get("resultType") == INPUT:
-            await self._input_for(answer)
+            await self._input_for(answer, arguments)
             answer = await self._made(arguments, extra)
         self.last = answer
         return answer
@@ -139,6 +158,8 @@ class Exchange:
         meta = {**meta_of(params), **_named(extra, "meta:")}
         if "progressToken" in meta:
             meta["progressToken"] = given
+        if gives_input(params) and not self._is_meant(arguments):
+            params = without_input(params)
         whole = {**params, "arguments": arguments, **({"_meta": meta} if meta else {})}
         self._check()
         self.sending = True
@@ -148,6 +169,11 @@ class Exchange:
         finally:
             self.sends.discard(given)
         return Answer(without_ours(response) or response)
+
+    def _is_meant(self, arguments: Message) -> bool:
+        """Whether the input was asked for with these; recorded ones may be of another call."""
+        its, meant = (self._ends.named(self.tool, one) for one in (arguments, self._meant))
+        return its is not None and its == meant
 
     async def _asked(self, given: str, whole: Message, extra: dict[str, str]) -> Message:
         """Make the request to a server that is known to take it, while the action is ours."""
@@ -161,9 +187,9 @@ class Exchange:
                 if not await hold(extra):
                     raise DownError(_TOO_LATE) from None
 
-    def _goes(self, extra: dict[str, str], life: int) -> None:
+    def _goes(self, extra: dict[str, str], life: int | None) -> None:
         self._check()
-        if life != self._ends.life() or not may_go(extra):
+        if life is None or life != self._ends.life() or not may_go(extra):
             raise _NotYetError
         self.sent = True
 
@@ -171,14 +197,17 @@ class Exchange:
         if self.dropped and not self.sent:
             raise DownError("nothing was sent: the call was cancelled")
 
-    async def _input_for(self, answer: Answer) -> None:
+    async def _input_for(self, answer: Answer, arguments: Message) -> None:
         """Let the client know what the server wants, and wait for it. Raises `NotGivenError`."""
         self._next = asyncio.get_running_loop().create_future()
+        self.state = state_of(object_in(answer.response, "result"))
+        self._ends.paused(self)
         try:
             if not await self.tell({"result": answer.result}):
                 self.give_up()
             async with asyncio.timeout(PAUSE):
                 await self._next
+            self._meant = arguments
         except TimeoutError:
             raise NotGivenError("the input that it needs was not given in time") from None
         finally:

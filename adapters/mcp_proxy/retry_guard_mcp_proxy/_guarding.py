@@ -49,8 +49,8 @@ class Desk(Protocol):
         """Learn that no answer will come to what passed; with an id: to that request."""
         ...
 
-    def renewed(self) -> None:
-        """Learn that the server may be another one from now on."""
+    def renewed(self, *, is_same: bool = False) -> None:
+        """Learn that the server may be another one from now on; `is_same`: only its list may be."""
         ...
 
     async def settled(self) -> None:

@@ -18,7 +18,8 @@ class Known:
 
     `unlisted`: contracts for tools that the server does not list, once all of its list is known.
     `failed`: why the proxy, when it last asked for that list, did not get it; None: it did.
-    `life`: grows when what a server has said may be that of another one. `known`: what was ever
+    `life`: grows when what a server has said may count no more; `servers`: when it may be that of
+    another one. `known`: what was ever
     said of each tool; `fresh`: what is said in this life, as far as it has been asked for.
     """
 
@@ -39,7 +40,7 @@ class Known:
         self.unlisted: dict[str, Contract] = {}
         self.failed: str | None = None
         self.words: dict[str, Word] = {}
-        self.life = 0
+        self.life = self.servers = 0
         self._pending: dict[str, None] = {}
 
     def doubted(self, name: str) -> Contract | None:
@@ -56,13 +57,14 @@ class Known:
         contract = self.contracts.get(name)
         return contract is not None and key_path(contract) is not None
 
-    def restarted(self) -> None:
+    def restarted(self, *, is_same: bool = False) -> None:
         """Note that what its server said of it may count no more: it was started anew, or says so.
 
-        Nothing is trusted until it has said it again.
+        Nothing is trusted until it has said it again. `is_same`: it says so, and is no other one.
         """
         self.fresh = {}
         self.life += 1
+        self.servers += not is_same
         self._reweigh()
 
     def trusts(self, trust: Trust) -> None:
@@ -94,7 +96,7 @@ class Known:
             self.unlisted = {n: c for n, c in self.contracts.items() if n not in self.known}
 
     def _hear(self, name: str, tool: Message) -> None:
-        if name not in self.words or not _is_same(self.known.get(name), tool):
+        if name not in self.words or not same_words(self.known.get(name), tool):
             self._pending[name] = None
         self.known[name] = self.fresh[name] = tool
 
@@ -129,7 +131,8 @@ class Known:
         self.words[name] = word
 
 
-def _is_same(old: Message | None, new: Message) -> bool:
+def same_words(old: object, new: object) -> bool:
+    """Whether a server says the same; what is nested too deep to compare is not."""
     try:
         return old == new
     except RecursionError:

@@ -7,11 +7,11 @@ import traceback
 from collections.abc import AsyncIterable, Awaitable, Callable
 
 from retry_guard_mcp_proxy._child import Patience, end
-from retry_guard_mcp_proxy._errors import ClosedError
+from retry_guard_mcp_proxy._errors import ClosedError, DownError
 from retry_guard_mcp_proxy._hearing import Heard, heard
 from retry_guard_mcp_proxy._notes import note
 from retry_guard_mcp_proxy._pulse import Pulse
-from retry_guard_mcp_proxy._streams import Outlet, lines, outlet, pieces
+from retry_guard_mcp_proxy._streams import Outlet, UnwrittenError, lines, outlet, pieces
 from retry_guard_mcp_proxy._upstream import NOBODY
 
 _DRAIN = 1.0
@@ -86,14 +86,17 @@ class Life:
         await self._pulse.sure.wait()
 
     async def say(self, line: bytes, goes: Callable[[], None] = NOBODY) -> None:
-        """Write a line. Raises `ClosedError` where nobody reads; the life is over then.
+        """Write a line. Where nobody reads, the life is over.
 
-        `goes`: see `Outlet.write`.
+        Raises `ClosedError` then, and `DownError` if nothing was written. `goes`: see
+        `Outlet.write`.
         """
         try:
             await self._inlet.write(line, goes)
-        except OSError:
+        except OSError as error:
             self.over = True
+            if isinstance(error, UnwrittenError):
+                raise DownError("nothing was sent: the server ended before it read it") from None
             raise ClosedError("the connection closed: the server does not read") from None
 
     async def close(self, patience: Patience) -> str:

@@ -30,7 +30,11 @@ class Hooks:
 
 
 class Lives:
-    """Starts a process when the last one ended. `current`: the one that is spoken to."""
+    """Starts a process when the last one ended.
+
+    `current`: the one that is spoken to. `coming`: one that does not know yet what the last one
+    knew; until it does, it hears nothing else but answers to what it asks.
+    """
 
     def __init__(self, command: Sequence[str], hooks: Hooks, opening: float) -> None:
         """Start nothing: `take_over` takes the process that was started already.
@@ -39,6 +43,7 @@ class Lives:
         than for what has begun within as much.
         """
         self.current: Life | None = None
+        self.coming: Life | None = None
         self._command, self._hooks, self._restarts = command, hooks, Restarts()
         self._opening = opening
         self._count, self._closing = 0, False
@@ -118,13 +123,15 @@ class Lives:
 
     async def _started(self) -> Life:
         """Start the process, and let it know what the last one knew. Raises `ServerError`."""
-        life = await self._born(start(self._command))
+        life = self.coming = await self._born(start(self._command))
         try:
             await asyncio.wait_for(self._hooks.reopen(life), self._opening)
         except (TimeoutError, ServerError) as error:
             await self.bury(life)
             why = str(error) or "it did not answer"
             raise RefusedError(f"its session was not opened again: {why}") from None
+        finally:
+            self.coming = None
         return life
 
     async def close(self, patience: Patience) -> None:

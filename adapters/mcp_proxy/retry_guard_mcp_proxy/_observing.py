@@ -82,7 +82,7 @@ class ObservingDesk:
             watched.answer.set_exception(end)
             watched.answer.exception()  # nobody need ask for it
 
-    def renewed(self) -> None:
+    def renewed(self, *, is_same: bool = False) -> None:
         """What is listed is looked at as it comes."""
 
     def take(self, request: Message) -> None:

@@ -3,17 +3,18 @@
 import asyncio
 import traceback
 from collections.abc import Awaitable, Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from retry_guard_mcp_proxy._child import Patience
 from retry_guard_mcp_proxy._errors import DownError
-from retry_guard_mcp_proxy._messages import Message
+from retry_guard_mcp_proxy._messages import Message, is_object, is_request
 from retry_guard_mcp_proxy._notes import note
 
-BOUND = 64 << 20
-"""Bytes that may wait; a message that is larger alone waits all the same."""
-STALLED = 5.0
-"""Seconds in which a server takes at least one message, where so much waits."""
+BOUND, LAST = 64 << 20, 128 << 20
+"""Bytes that may wait where a request is added, and where what wants no answer is.
+
+A message that is larger alone waits all the same, where nothing else does.
+"""
 _POLL = 0.05
 
 Said = Message | list[Message]
@@ -39,31 +40,28 @@ class Outgoing:
         self._tell, self._refused = tell, refused
         self._queue: asyncio.Queue[_Waiting] = asyncio.Queue()
         self._held = self._taken = 0
-        self._stalled_at = -1
+        self._noted_at = -1
         self._work: asyncio.Task[None] | None = None
 
     async def put(self, line: bytes, message: Said) -> None:
-        """Let a message wait for its turn; where there is no room for it, it is refused."""
-        if not await self._room(len(line)):
-            waits = "the server does not take what it is told"
-            await self._refused(message, DownError(f"{waits}: {self._held} bytes wait already"))
+        """Let a message wait for its turn; where there is no room for it, it is refused.
+
+        What wants no answer cannot be refused: it has more room, and is dropped beyond that. The
+        server is not ended for it, since what it is at may be a write.
+        """
+        wants_answer = _wants_answer(message)
+        if self._held and self._held + len(line) > (BOUND if wants_answer else LAST):
+            why = f"the server does not read fast enough: {self._held} bytes wait for it already"
+            if wants_answer:
+                await self._refused(message, DownError(why))
+            elif self._noted_at != self._taken:
+                self._noted_at = self._taken
+                note(f"what the client says is not passed on: {why}")
             return
         self._held += len(line)
         self._queue.put_nowait(_Waiting(line, message))
         if self._work is None:
             self._work = asyncio.create_task(self._run())
-
-    async def _room(self, size: int) -> bool:
-        """Return whether there is room, soon; while the server takes something, wait for it."""
-        seen, left = self._taken, STALLED
-        while self._held and self._held + size > BOUND:
-            if self._stalled_at == self._taken:
-                return False
-            await asyncio.sleep(_POLL)
-            seen, left = self._taken, (left - _POLL if seen == self._taken else STALLED)
-            if left <= 0:
-                self._stalled_at = self._taken
-        return True
 
     async def _run(self) -> None:
         while True:
@@ -102,3 +100,8 @@ class Outgoing:
         if self._work is not None:
             self._work.cancel()
             await asyncio.wait({self._work})
+
+
+def _wants_answer(message: Said) -> bool:
+    said: list[Any] = message if isinstance(message, list) else [message]
+    return any(is_object(one) and is_request(one) for one in said)

@@ -31,11 +31,11 @@ class _LaterError(ServerError):
 class Ground:
     """What a read-back rests on. `life`: another number, once the server may be another one.
 
-    `stands`: returns when it is known that what it rests on counts there; else raises
-    `ContractChangedError`.
+    None: that is not known before `stands` was asked. `stands`: returns when it is known that what
+    it rests on counts there; else raises `ContractChangedError`.
     """
 
-    life: Callable[[], int]
+    life: Callable[[], int | None]
     stands: Callable[[], Awaitable[None]]
 
 
@@ -65,10 +65,10 @@ async def _asked(upstream: Upstream, params: Message, ground: Ground | None) -> 
         goes = partial(_goes, ground, life)
         with suppress(_LaterError):
             response = await upstream.request(upstream.new_id(), "tools/call", params, goes=goes)
-            if life == ground.life():
+            if life is not None and life == ground.life():
                 return response
 
 
-def _goes(ground: Ground, life: int) -> None:
-    if life != ground.life():
+def _goes(ground: Ground, life: int | None) -> None:
+    if life is None or life != ground.life():
         raise _LaterError

@@ -5,6 +5,7 @@ import asyncio
 from retry_guard_mcp_proxy._asker import Asker
 from retry_guard_mcp_proxy._exchange import Exchange
 from retry_guard_mcp_proxy._messages import Message, name_of, params_of
+from retry_guard_mcp_proxy._wanted import Wanted, state_of
 
 
 class Running:
@@ -14,6 +15,7 @@ class Running:
         """Nothing is."""
         self.calls: set[Exchange] = set()
         self._askers: list[Asker] = []
+        self._wanted = Wanted()
 
     def asks(self, asker: Asker) -> None:
         """Note a request that waits for its answer."""
@@ -35,12 +37,22 @@ class Running:
         if tasks := {task for task in told if task is not None}:
             await asyncio.wait(tasks)
 
+    def paused(self, call: Exchange) -> None:
+        """Note that a call waits for input."""
+        self._wanted.note(call.tool, call.state, call.name)
+
     def paused_like(self, new: Exchange) -> Exchange | None:
-        """Return the call that waits for input and is like this one."""
-        for one in self.calls:
-            if one.paused and one.is_like(new):
-                return one
-        return None
+        """Return the call of the same action that waits for input: it is given up for this one."""
+        return next((one for one in self.calls if one.paused and one.is_like(new)), None)
+
+    def continued(self, new: Exchange) -> Exchange | None:
+        """Return the call that waits for the input which this request gives."""
+        return next((one for one in self.calls if one.wants(new)), None)
+
+    def is_for_another(self, new: Exchange) -> bool:
+        """Whether the input that a request gives was wanted for a call with other values."""
+        state = state_of(params_of(new.request))
+        return self._wanted.is_of_another(new.tool, state, new.name)
 
     def cancel(self, given: object) -> bool:
         """Note that nobody waits for that call; return whether there is one.

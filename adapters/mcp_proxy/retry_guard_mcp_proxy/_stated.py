@@ -68,8 +68,8 @@ def strict(contract: Contract, *, was_trusted: bool = False) -> Contract:
 
     Neither its key nor its read-back, bounds or proofs authorise anything. What makes a call like
     another one is all of its arguments, but for the one that carries a key, since a new key is no
-    new action (unless it is secret, so that it cannot be compared). Secrets stay secret, and a
-    repeat that needs a person goes on to need one.
+    new action (unless it is secret, so that it cannot be compared). Secrets stay secret, a repeat
+    that needs a person goes on to need one, and results that prove nothing still prove nothing.
     `was_trusted`: an operator has trusted it, and the server has changed since; then what it says
     of likeness goes on to count, so that what is unresolved is still met.
     """
@@ -77,6 +77,7 @@ def strict(contract: Contract, *, was_trusted: bool = False) -> Contract:
     sealed = set(map(_root, contract.sealed))
     key = tuple(one for one in named if was_trusted or _root(one) not in sealed)
     fields: dict[str, Any] = {"tool": contract.tool, "volatile": key, "secret": contract.sealed}
+    fields["unknown"] = contract.unknown
     if contract.repeat == "escalate":
         fields |= {"repeat": "escalate", "repeat_window": contract.repeat_window}
     if was_trusted:

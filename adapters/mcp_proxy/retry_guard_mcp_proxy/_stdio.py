@@ -6,7 +6,7 @@ from functools import partial
 
 from retry_guard_mcp_proxy._asked import Asked
 from retry_guard_mcp_proxy._child import Patience
-from retry_guard_mcp_proxy._errors import ClosedError, DownError, RefusedError
+from retry_guard_mcp_proxy._errors import ClosedError, DownError, RefusedError, ServerError
 from retry_guard_mcp_proxy._hearing import Heard
 from retry_guard_mcp_proxy._life import Life
 from retry_guard_mcp_proxy._lives import Hooks, Lives
@@ -42,8 +42,8 @@ class StdioUpstream:
         self._waiting, self._asked = Waiting(), Asked()
         hooks = Hooks(said=self._said, serves=self._serves, lost=self._lost, reopen=self._reopen)
         self._lives = Lives(command, hooks, opening)
-        telling = Telling(self._lives, self._asked, ears)
-        self._outgoing = Outgoing(telling.tell, ears.refused)
+        self._telling = Telling(self._lives, self._asked, ears)
+        self._outgoing = Outgoing(self._telling.tell, ears.refused)
 
     async def open(self, process: subprocess.Popen[bytes]) -> None:
         """Take over the process that was started, and begin to hear it."""
@@ -122,14 +122,18 @@ class StdioUpstream:
         with self._waiting.answer_to(given, life.number) as future:
             try:
                 await life.say(line, goes)
-            except ClosedError:
-                await self._lives.bury(life)
+            except ServerError:
+                if life.over:  # else it may not go, for whoever asks
+                    await self._lives.bury(life)
                 raise
             return await future
 
     async def pass_on(self, line: bytes, message: Message | list[Message]) -> None:
         """Pass on what the client said, in order; see `Upstream.pass_on`."""
-        await self._outgoing.put(line, message)
+        if self._telling.is_awaited(message):
+            self._telling.tell_at_once(line, message)
+        else:
+            await self._outgoing.put(line, message)
 
     async def close(self, patience: Patience) -> None:
         """Pass on what waits; end the process, in order, and start none again.

@@ -52,6 +52,10 @@ async def lines(found: AsyncIterable[bytes]) -> AsyncGenerator[bytes]:
         yield b"".join(held)
 
 
+class UnwrittenError(BrokenPipeError):
+    """Nobody reads any more, and no byte of the line was written."""
+
+
 def _free() -> None:
     """It may be written whenever it can be."""
 
@@ -60,7 +64,9 @@ class Outlet(Protocol):
     """Where lines are written."""
 
     async def write(self, line: bytes, goes: Callable[[], None] = _free) -> None:
-        """Return when the system has all of it. Raises `BrokenPipeError` if nobody reads.
+        """Return when the system has all of it.
+
+        Raises `BrokenPipeError` if nobody reads: `UnwrittenError` if not a byte was written.
 
         `goes`: called when all that was written before is gone, right before the first byte; what
         it raises comes through, and nothing is written.
@@ -112,10 +118,11 @@ class _PipeOutlet:
     async def write(self, line: bytes, goes: Callable[[], None] = _free) -> None:
         while not (self._is_lost or self._flow.empty.is_set()):
             await self._flow.empty.wait()
-        if not self._is_lost:
-            goes()
-            self._transport.write(line)
-            await self._flow.empty.wait()
+        if self._is_lost:
+            raise UnwrittenError("nobody reads")
+        goes()
+        self._transport.write(line)
+        await self._flow.empty.wait()
         if self._is_lost:
             raise BrokenPipeError("nobody reads")
 

@@ -1,11 +1,12 @@
 """What the client says, told to the life of the server that there is."""
 
+import asyncio
 from collections.abc import Mapping
 from operator import is_
 from typing import Any
 
 from retry_guard_mcp_proxy._asked import CANCELLED, Asked
-from retry_guard_mcp_proxy._errors import ClosedError
+from retry_guard_mcp_proxy._errors import ServerError
 from retry_guard_mcp_proxy._life import Life
 from retry_guard_mcp_proxy._lives import Lives
 from retry_guard_mcp_proxy._messages import Message, encoded, is_object, is_request, is_response
@@ -19,6 +20,17 @@ class Telling:
     def __init__(self, lives: Lives, asked: Asked, ears: Ears) -> None:
         """Tell nothing yet."""
         self._lives, self._asked, self._ears = lives, asked, ears
+        self._answering = set[asyncio.Task[None]]()
+
+    def is_awaited(self, message: Message | list[Message]) -> bool:
+        """Whether a life may wait for it that takes nothing else yet: the client's answer."""
+        return self._lives.coming is not None and is_object(message) and is_response(message)
+
+    def tell_at_once(self, line: bytes, message: Message | list[Message]) -> None:
+        """Tell it past whatever waits for that life; wait for nothing."""
+        task = asyncio.create_task(self.tell(line, message))
+        self._answering.add(task)
+        task.add_done_callback(self._answering.discard)
 
     async def tell(self, line: bytes, message: Message | list[Message]) -> None:
         """Return when the server has it. A request begins its next life, if there is none.
@@ -28,7 +40,7 @@ class Telling:
         said = message if isinstance(message, list) else [message]
         objects = [one for one in said if is_object(one)]
         begins = any(map(is_request, objects))
-        life = await self._lives.get() if begins else self._lives.current
+        life = await self._lives.get() if begins else self._lives.current or self._lives.coming
         for one in filter(is_counted, objects):
             self._ears.asked(line if one is message else encoded(one), one)
         if life is not None:
@@ -55,7 +67,7 @@ class Telling:
         """Write a line; where nobody reads it, whoever waits for an answer is told so."""
         try:
             await life.say(line)
-        except ClosedError:
+        except ServerError:
             await self._lives.bury(life)
 
 

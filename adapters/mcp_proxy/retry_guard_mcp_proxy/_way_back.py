@@ -69,7 +69,7 @@ class WayBack:
     async def _progress(self, message: Message) -> Message | None:
         """Tell those who ask for it of a guarded call's progress; return all else."""
         if message.get("method") == CHANGED:
-            self._anew()
+            self._anew(is_same=True)
         if message.get("method") != PROGRESS or self._reception.desk is None:
             return message
         known = self._reception.desk.progress(message)
@@ -115,6 +115,6 @@ class WayBack:
             self._reception.desk.lost(error)
         await self._client.ended(how)
 
-    def _anew(self) -> None:
+    def _anew(self, *, is_same: bool = False) -> None:
         if self._reception.desk is not None:
-            self._reception.desk.renewed()
+            self._reception.desk.renewed(is_same=is_same)

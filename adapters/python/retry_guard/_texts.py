@@ -96,6 +96,8 @@ _UNSENT = {
     "guard_failed": "This call was not sent: the guard cannot work. Tell the user.",
     "ledger_failed": "This call was not sent: the guard's ledger failed. " + _EARLIER,
     "no_time": "This call was not sent in the time for which its client waits. " + _EARLIER,
+    "other_input": "This call was not sent: the input that it gives was asked for by a call with "
+    "other values. " + _EARLIER,
     "behind_a_question": "`{tool}` was not called: an earlier call of the same message asks a "
     "person first, and here only one of them can be asked about. Nothing of this call was done.",
 }
