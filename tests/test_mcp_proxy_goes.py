@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,7 @@ class Gate(QuietServer):
         self.sent: list[Message] = []
         self.takes: Json = {"text": {}, "key": {}}
         self.lists = 0
+        self.listing: Callable[[], None] = NOBODY
 
     async def request(
         self,
@@ -77,6 +79,7 @@ class Gate(QuietServer):
     ) -> Message:
         if method == "tools/list":
             self.lists += 1
+            self.listing()
             tool: Json = {"name": "post", "inputSchema": {"properties": self.takes}}
             return {"id": given, "result": {"tools": [tool]}}
         self.reached.set()
@@ -160,6 +163,21 @@ async def test_a_server_that_is_another_one_when_it_would_go_is_asked_for_its_li
         await room.told.wait()
         await room.end()
     assert (room.server.lists, len(room.server.sent)) == (2, int(has_key))
+
+
+@pytest.mark.parametrize("is_same", [False, True])
+async def test_equal_lists_count_only_where_they_are_of_one_server(
+    is_same: bool, tmp_path: Path
+) -> None:
+    """Each time that it is asked, its list has changed, or it may be another server by then."""
+    room = Room(f"sqlite:///{tmp_path}/guard.db", 30.0, KEYED)
+    room.server.open.set()
+    room.server.listing = partial(room.desk.renewed, is_same=is_same)
+    async with asyncio.timeout(WAIT):
+        room.calls()
+        await room.told.wait()
+        await room.end()
+    assert len(room.server.sent) == int(is_same)
 
 
 # A process

@@ -341,8 +341,9 @@ async def test_what_wants_no_answer_has_more_room_and_is_dropped_beyond_it_with_
 ) -> None:
     noted: list[str] = []
     monkeypatch.setattr(_outgoing, "note", noted.append)
-    said: list[Message] = [{"method": "told"}, {"id": 1, "result": {}}, {"id": 2, "error": {}}]
-    for line, message in zip(SAID[:4], [*said, []], strict=True):
+    said: list[Message | list[Message]]
+    said = [{"method": "told"}, {"id": 1, "result": {}}, {"id": 2, "error": {}}, []]
+    for line, message in zip(SAID[:4], said, strict=True):
         await begun(slow.outgoing.put(line, message))
     for message in said:
         assert (await begun(slow.outgoing.put(SAID[4], message))).done()
