@@ -196,6 +196,83 @@ def test_some_of_it_can_be_trusted_and_none_of_it_any_more(site: Site) -> None:
     assert (wrong.returncode, "states no contract of nothing" in wrong.stderr) == (2, True)
 
 
+def test_trust_is_withdrawn_where_the_server_and_the_ledger_are_broken(site: Site) -> None:
+    """Neither is needed: both may be what the trust is withdrawn for."""
+    assert trust(site).returncode == 0
+    (site.folder / "tools.json").write_text("[{}]", encoding="utf-8")  # an error of the server
+    (site.folder / "guard.db").write_bytes(b"no ledger" * 999)
+    lives = site.lives
+    assert trust(site, "--none", "--dry-run").returncode == 0
+    assert [*pinned(site)] == ["post", "typed"]
+    done = trust(site, "--none")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("trusted no more") == 2
+    assert pinned(site) == {}
+    assert site.lives == lives
+    assert trust(site, "--none").returncode == 0
+
+
+def test_trust_is_withdrawn_of_a_server_that_is_gone(site: Site) -> None:
+    words = ("contracts", "trust", "x", "--ledger", site.ledger, "--none", "--")
+    gone = site.folder / "gone"
+    gone.symlink_to(sys.executable)
+    server = (str(gone), *site.server[1:])
+    assert command_of("contracts", "trust", "x", "--ledger", site.ledger, "--", *server).stdout
+    assert pinned(site)
+    gone.unlink()
+    assert command_of(*words, *server).returncode == 0
+    assert pinned(site) == {}
+    never = command_of(*words, "/another/server")
+    assert (never.returncode, never.stderr.count("\n")) == (2, 1)
+    assert "was ever trusted" in never.stderr
+
+
+def test_trust_in_one_tool_is_withdrawn_alone(site: Site) -> None:
+    trust(site)
+    done = trust(site, "--none", "--tool", "post")
+    assert (done.returncode, "1 trusted: " in done.stdout) == (0, True)
+    assert [*pinned(site)] == ["typed"]
+    again = trust(site, "--none", "--tool", "post")
+    assert (again.returncode, "not trusted in any case: post" in again.stderr) == (2, True)
+    assert [*pinned(site)] == ["typed"]
+
+
+def test_tools_that_are_not_named_any_more_are_said_to_be_trusted_no_more(site: Site) -> None:
+    trust(site)
+    said = trust(site, "--tool", "post").stdout
+    assert [*pinned(site)] == ["post"]
+    (line,) = (line for line in said.splitlines() if "typed" in line)
+    assert "trusted no more" in line
+    assert "typed" not in trust(site, "--tool", "post").stdout
+
+
+def test_list_and_doctor_say_that_trust_was_dropped_or_withdrawn(site: Site) -> None:
+    def who() -> tuple[str, bool]:
+        listed = json.loads(command(site, "contracts", "list", "--json").stdout)
+        (said,) = (one["who"].partition(" since")[0] for one in listed if one["tool"] == "post")
+        untrusted = "only a person settles them, since nobody trusts what the server states: post"
+        return said, untrusted in " ".join(command(site, "doctor").stdout.split())
+
+    def seen() -> None:
+        with site.proxy() as proxy:
+            proxy.answer(proxy.ask("tools/list"))
+
+    lists(site, [tool("post", KEYED)])
+    trust(site)
+    seen()
+    assert who() == ("scripted, trusted", False)
+    trust(site, "--none")
+    assert who() == ("the server", True)
+    trust(site)
+    assert who() == ("scripted, trusted", False)
+    lists(site, [tool("post", {"key": {"param": "key", "retention": 1}})])
+    seen()
+    assert who() == ("the server", True)
+    trust(site)
+    seen()
+    assert who() == ("scripted, trusted", False)
+
+
 UNFIT: list[tuple[list[dict[str, Any]], str]] = [
     ([{**tool("post", KEYED), "inputSchema": {"properties": {}}}], "has no parameter key"),
     ([tool("post", {"key": {"param": "header:Key"}})], "gets no headers"),

@@ -90,6 +90,21 @@ def test_bad_input_is_exit_2_and_one_line(
     assert (err.count("\n"), "--help" in err) == (1, True)
 
 
+@pytest.mark.parametrize("path", ["mcp", "ledger list", "contracts show x", "doctor"])
+def test_words_that_nobody_knows_point_to_the_help_of_their_own_command(
+    capsys: pytest.CaptureFixture[str], path: str
+) -> None:
+    assert main([*path.split(), "--nonsense"]) == 2
+    prog = f"retry-guard {path.removesuffix(' x')}"
+    said = capsys.readouterr().err
+    assert said == f"{prog}: unrecognized arguments: --nonsense; see {prog} --help\n"
+
+
+def test_an_empty_address_of_a_ledger_is_named_as_such(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ledger", "list", "--ledger", ""]) == 2
+    assert "an empty address names no kind of ledger" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("url", ["nonsense", "postgresql://u:hunter2@db/x", "sqlite:///"])
 def test_a_ledger_that_cannot_be_is_one_line_and_exit_2(
     capsys: pytest.CaptureFixture[str], url: str

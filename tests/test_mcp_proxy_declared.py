@@ -64,10 +64,39 @@ def test_with_the_line_that_it_asks_for_it_reads_back(tmp_path: Path) -> None:
 
 
 def test_a_contract_of_another_server_declares_nothing_here(tmp_path: Path) -> None:
-    site = Site(tmp_path, READS_BACK + "  - {tool: list_charges, server: b, effect: read}\n")
+    others = "  - {tool: list_charges, server: b, effect: read}\n  - {tool: other, server: a}\n"
+    site = Site(tmp_path, READS_BACK + others)
     with site.proxy("--server", "a") as proxy:
         assert proxy.wait() == 2
     assert proxy.errors.splitlines()[-1] == MISSING
+
+
+SERVERS = "contracts: [{tool: post, server: a}, {tool: x, server: b}, {tool: free}]"
+UNKNOWN = "retry-guard: --server: no contract is of A: the file names a, b"
+EMPTY = "retry-guard: --server: it names no server: "
+OTHERS: list[tuple[str, str, str]] = [
+    (SERVERS, "A", UNKNOWN),
+    (SERVERS, "", f"{EMPTY}the file names a, b"),
+    ("contracts: [{tool: post}]", " ", f"{EMPTY}leave it out, or name one"),
+]
+
+
+@pytest.mark.parametrize(("contracts", "server", "said"), OTHERS)
+@pytest.mark.parametrize("mode", ["guard", "observe"])
+def test_a_server_that_the_file_does_not_know_is_refused_since_its_guards_would_be_gone(
+    tmp_path: Path, contracts: str, server: str, said: str, mode: str
+) -> None:
+    with Site(tmp_path, contracts).proxy("--server", server, "--mode", mode) as proxy:
+        assert proxy.wait() == 2
+    assert [one for one in proxy.errors.splitlines() if one.startswith("retry-guard")] == [said]
+
+
+def test_a_server_of_which_a_file_says_nothing_at_all_has_its_contracts(tmp_path: Path) -> None:
+    site = Site(tmp_path, "contracts: [{tool: post}]")
+    with site.proxy("--server", "a") as proxy:
+        for _ in range(2):
+            assert not proxy.called("post", POST)["isError"]
+    assert len(site.calls) == 1
 
 
 def test_what_is_declared_otherwise_than_a_read_is_refused() -> None:

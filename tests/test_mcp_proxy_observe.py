@@ -150,9 +150,29 @@ def test_mode_off_lets_all_pass_and_keeps_nothing(site: Site) -> None:
         assert proxy.raw == direct.raw
         for _ in range(2):
             assert "_meta" not in proxy.called("charge", CHARGE)
-    assert site.records() == []
+    assert not (site.folder / "guard.db").exists()
     assert not folder(site).exists()
     assert "contract" not in proxy.errors
+
+
+@pytest.mark.parametrize("url", ["", "nonsense", "sqlite:////no/such/folder/guard.db", "damaged"])
+@pytest.mark.parametrize("contracts", [None, "contracts: [{tol: charge}]"])
+def test_mode_off_lets_all_pass_where_the_ledger_and_the_contracts_are_broken(
+    site: Site, url: str, contracts: str | None
+) -> None:
+    """What is broken there may be why it is switched off."""
+    file, ledger = site.folder / "contracts.yaml", site.folder / "guard.db"
+    file.unlink() if contracts is None else file.write_text(contracts)
+    ledger.write_bytes(b"no ledger" * 999)
+    given = ("--ledger", site.ledger if url == "damaged" else url, "--server", "")
+    with site.proxy("--mode", "off", *given) as proxy:
+        proxy.initialize()
+        for _ in range(2):
+            assert not proxy.called("charge", CHARGE)["isError"]
+    assert len(site.calls) == 2
+    assert ledger.read_bytes() == b"no ledger" * 999
+    assert not folder(site).exists()
+    assert "retry-guard" not in proxy.errors
 
 
 def test_the_command_shows_what_was_observed_as_a_table_and_as_json(site: Site) -> None:

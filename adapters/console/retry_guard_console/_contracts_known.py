@@ -3,11 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retry_guard_console._shared import moment
 from retry_guard_contracts import Contract, load_contracts
 from retry_guard_ledgers import beside
+
+if TYPE_CHECKING:
+    from retry_guard_mcp_proxy import Sheet
 
 NOT_TRUSTED, NOBODY = "the server", "nobody"
 
@@ -60,16 +63,31 @@ def _of_servers(folder: Path) -> Iterator[Known]:
         trusted, seen = kept.trusted(), kept.seen()
         name = trusted.name
         server = f"{name} ({kept.server})" if name else kept.server
-        for tool in trusted.tools.keys() - set(trusted.unread()):
-            who = f"{name}, trusted since {moment(trusted.at)} UTC"
-            yield Known(tool, server, {"tool": tool, **trusted.tools[tool]["contract"]}, who)
+        counts = trusted.tools.keys() - set(trusted.unread()) - _dropped(trusted, seen)
+        since = f"{name}, trusted since {moment(trusted.at)} UTC"
+        for tool in counts:
+            yield Known(tool, server, {"tool": tool, **trusted.tools[tool]["contract"]}, since)
         for tool, one in seen.tools.items():
-            stated = _object(one, "stated")
-            if one.get("who") == "server" or stated:
-                if one.get("who") not in ("trusted", "file"):
-                    yield Known(tool, server, {"tool": tool, **stated}, NOT_TRUSTED)
-            elif one.get("who") == "nobody":
+            stated, who = _object(one, "stated"), one.get("who")
+            if tool in counts or who == "file":
+                continue
+            if who in ("server", "trusted") or stated:
+                yield Known(tool, server, {"tool": tool, **stated}, NOT_TRUSTED)
+            elif who == "nobody":
                 yield Known(tool, server, {"tool": tool}, NOBODY)
+
+
+def _dropped(trusted: "Sheet", seen: "Sheet") -> set[str]:
+    """Return the tools of which a proxy has seen, since they were trusted, that trust is over."""
+    if seen.at < trusted.at:
+        return set()
+    return {tool for tool, one in seen.tools.items() if not _may_be_trusted(one)}
+
+
+def _may_be_trusted(seen: dict[str, Any]) -> bool:
+    """Whether trust counts for a tool, or still waits for the server to list it."""
+    waits = seen.get("who") == "server" and seen.get("guarded") and not seen.get("note")
+    return bool(waits) or seen.get("who") in ("trusted", "file")
 
 
 def _object(holder: dict[str, Any], name: str) -> dict[str, Any]:

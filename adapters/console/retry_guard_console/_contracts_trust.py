@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from retry_guard_console._contracts_known import Known
 from retry_guard_console._contracts_server import named
+from retry_guard_console._contracts_withdraw import withdraw
 from retry_guard_console._shared import (
     TO_MEND,
     WELL,
@@ -32,7 +33,11 @@ _WHAT = {
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `trust`."""
     parser.add_argument("--dry-run", action="store_true", help="show it, and trust nothing")
-    parser.add_argument("--none", action="store_true", help="trust nothing of it any more")
+    parser.add_argument(
+        "--none",
+        action="store_true",
+        help="trust nothing of it any more, or none of each --tool; the server is not asked",
+    )
     parser.add_argument(
         "--tool",
         action="append",
@@ -54,6 +59,8 @@ def trust(given: argparse.Namespace) -> int:
         return refuse(_COMMAND, str(error))
     if about.server is None:
         return refuse(_COMMAND, "say which server: -- CMD…, or --url URL")
+    if given.none:
+        return withdraw(given, about.server)
     with closing(open_ledger(given.ledger)):
         pass  # what is trusted stands beside it
     from retry_guard_mcp_proxy import look_at
@@ -70,8 +77,9 @@ def trust(given: argparse.Namespace) -> int:
 
 def _settle(given: argparse.Namespace, name: str, found: "Surveyed") -> int:
     wanted = [one for one in found.offers if not given.tool or one.tool in given.tool]
-    good = [] if given.none else [one for one in wanted if not one.problems]
-    _print(wanted, none=given.none)
+    good = [one for one in wanted if not one.problems]
+    former = () if found.kept is None else found.kept.trusted().tools
+    _print(wanted, sorted({*former} - {one.tool for one in wanted}))
     print(f"{len(found.tools)} tools, {len(found.offers)} with a contract that the server states")
     if given.dry_run:
         print("nothing was changed (--dry-run)")
@@ -79,15 +87,17 @@ def _settle(given: argparse.Namespace, name: str, found: "Surveyed") -> int:
         pins = {one.tool: {"mark": one.mark, "contract": one.fields} for one in good}
         path = found.kept.trust(name, pins, time.time())
         print(f"{len(pins)} trusted: {shown(path)}")
-    return WELL if given.none or (wanted and len(good) == len(wanted)) else TO_MEND
+    return WELL if wanted and len(good) == len(wanted) else TO_MEND
 
 
-def _print(offers: "list[Offer]", *, none: bool) -> None:
+def _print(offers: "list[Offer]", dropped: list[str]) -> None:
     rows = table("tool", "effect", "settled by", "")
     for one in offers:
         known = Known(one.tool, "", one.fields, "stated")
         effect = str(one.fields.get("effect", "write"))
-        said = "trusted no more" if none else _WHAT[one.standing]
-        note = f"NOT trusted: {'; '.join(one.problems)}" if one.problems else said
+        wrong = "; ".join(one.problems)
+        note = f"NOT trusted: {wrong}" if wrong else _WHAT[one.standing]
         rows.add_row(*map(shown, (one.tool, effect, known.settled_by(), note)))
+    for tool in dropped:
+        rows.add_row(shown(tool), "", "", "trusted no more")
     show(rows)

@@ -7,7 +7,7 @@ from retry_guard_console._shared import moment
 from retry_guard_ledgers import Finding, beside
 
 if TYPE_CHECKING:
-    from retry_guard_mcp_proxy import Sheet
+    from retry_guard_mcp_proxy import Kept, Sheet
 
 
 def servers(url: str | None) -> list[Finding]:
@@ -19,21 +19,23 @@ def servers(url: str | None) -> list[Finding]:
         return []
     try:
         found = list(all_kept(folder))
-        seen = [one for kept in found for one in _server(kept.server, kept.seen())]
+        seen = [one for kept in found for one in _server(kept, kept.trusted())]
         return [*seen, *(one for kept in found for one in _unread(kept.server, kept.trusted()))]
     except KeptError as error:
         return [Finding("servers", well=False, text=str(error))]
 
 
-def _server(name: str, seen: "Sheet") -> Iterator[Finding]:
-    groups: dict[str, list[str]] = {}
+def _server(kept: "Kept", trusted: "Sheet") -> Iterator[Finding]:
+    seen, groups = kept.seen(), dict[str, list[str]]()
     for tool, known in seen.tools.items():
-        groups.setdefault(_group(known), []).append(tool)
+        is_withdrawn = known.get("who") == "trusted" and tool not in trusted.tools
+        counts = {**known, "who": "server"} if is_withdrawn else known
+        groups.setdefault(_group(counts), []).append(tool)
     for group in (_GUARDED, _READS, _UNTRUSTED, _BARE, _UNLISTED):
         if group in groups:
             text = f"{group}: {', '.join(sorted(groups[group]))}"
             when = f" (seen {moment(seen.at)} UTC)"
-            yield Finding(name, well=group in (_GUARDED, _READS), text=text + when)
+            yield Finding(kept.server, well=group in (_GUARDED, _READS), text=text + when)
 
 
 def _unread(name: str, trusted: "Sheet") -> Iterator[Finding]:

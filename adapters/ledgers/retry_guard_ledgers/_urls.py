@@ -35,7 +35,8 @@ def open_ledger(url: str | None = None, *, make: bool = True) -> OpenedLedger:
         return _sqlite(_own_file() if make else _own_path(), make=make)
     scheme, found, rest = url.partition("://")
     if not found or scheme not in ("sqlite", "memory"):
-        raise LedgerURLError(f"{masked(url)} names no kind of ledger: give one of {VALID}")
+        said = masked(url) or "an empty address"
+        raise LedgerURLError(f"{said} names no kind of ledger: give one of {VALID}")
     if scheme == "memory":
         if rest:
             raise LedgerURLError(f"{masked(url)}: nothing may follow memory://")

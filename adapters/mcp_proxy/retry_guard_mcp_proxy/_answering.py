@@ -42,7 +42,10 @@ class Answering:
             await self.carrying.ready(exchange.tool)
             return await self._answered(exchange, reply)
         except GuardError as error:
-            _log.warning("%s: %s", exchange.tool, error)
+            said, name = str(error), exchange.tool
+            _log.warning(
+                "%s", said if said.startswith((f"{name}:", f"{name} ")) else f"{name}: {said}"
+            )
             return refused(exchange.tool, error)
         except Exception:  # noqa: BLE001 - whatever it is, somebody waits for an answer
             _log.exception("the proxy failed at a call of %s", exchange.tool)

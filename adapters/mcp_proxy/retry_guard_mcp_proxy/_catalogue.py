@@ -158,7 +158,7 @@ class Catalogue:
             listed = await list_tools(self._upstream, self._session)
             if life == self.tools.life:
                 return listed
-            is_one = True
+            is_one = former is not None and former[0] == servers == self.tools.servers
             if former is not None and is_one and same_words(former[1], listed):
                 return listed
             former = servers, listed

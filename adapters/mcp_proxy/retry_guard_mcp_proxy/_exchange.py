@@ -68,9 +68,8 @@ class Exchange:
     so that no first request is made. `answered`: only the record of it is not finished yet.
     `last`: the server's last answer. `sends`: the ids of requests under way. `paused`: the server
     wants input, and the client has not given it yet; `state`: what it gave with that, as it came.
-    `standing`: what is to be answered where a
-    person's word does not come in time; None: the call itself is under way. `contract`: what the
-    guard carries it out by.
+    `standing`: what is to be answered where a person's word does not come in time; None: the call
+    itself is under way. `contract`: what the guard carries it out by.
     """
 
     def __init__(self, asker: Asker, arguments: Message, ends: Ends) -> None:

@@ -9,9 +9,10 @@ from retry_guard_mcp_proxy._client import Client
 from retry_guard_mcp_proxy._desk import GuardDesk
 from retry_guard_mcp_proxy._guarding import Desk
 from retry_guard_mcp_proxy._kept import Kept
-from retry_guard_mcp_proxy._naming import shown
+from retry_guard_mcp_proxy._naming import shown, shown_all
 from retry_guard_mcp_proxy._notes import note
 from retry_guard_mcp_proxy._observing import ObservingDesk
+from retry_guard_mcp_proxy._off import OffDesk
 from retry_guard_mcp_proxy._parts import Parts
 from retry_guard_mcp_proxy._pins import Pins
 from retry_guard_mcp_proxy._scope import scope_of, scope_of_url, server_of, server_of_url
@@ -21,29 +22,44 @@ from retry_guard_mcp_proxy._upstream import Upstream
 
 
 def prepare(settings: Settings) -> Callable[[Client, Upstream, Session], Desk]:
-    """Read the contracts and open the ledger; return what makes the desk. Raises `GuardError`."""
-    contracts = [] if settings.contracts is None else load_contracts(settings.contracts)
-    mine = [one for one in contracts if _is_here(one, settings.server)]
-    for contract in mine:
-        _check_headers(contract, over_http=settings.url is not None)
+    """Read the contracts and open the ledger; return what makes the desk. Raises `GuardError`.
+
+    Where the guard is off it does neither: what is broken there is what it may be off for.
+    """
+    if settings.mode == "off":
+        return lambda _client, _upstream, _session: OffDesk()
+    mine = _contracts(settings)
     check_declared(mine)
-    ledger, is_on = open_ledger(settings.ledger), settings.mode != "off"
-    kept = kept_of(settings)
+    ledger, kept = open_ledger(settings.ledger), kept_of(settings)
     pins = Pins(kept)
-    if is_on:
-        _name_counted([*mine, *(pin.contract for pin in pins.now.values())])
+    _name_counted([*mine, *(pin.contract for pin in pins.now.values())])
     parts = Parts(
         ledger=ledger,
-        contracts=mine if is_on else (),
+        contracts=mine,
         scope=settings.scope or _scope_of(settings),
         show_key=settings.show_key,
         answer_within=settings.answer_within,
         asks=settings.asks,
-        heeds=is_on,
         pins=pins,
-        kept=kept if is_on else None,
+        kept=kept,
     )
     return partial(ObservingDesk if settings.mode == "observe" else GuardDesk, parts)
+
+
+def _contracts(settings: Settings) -> list[Contract]:
+    """Return those of this server. Raises `GuardError`, also for a server that the file lacks."""
+    read = [] if settings.contracts is None else load_contracts(settings.contracts)
+    here = [one for one in read if "://" not in one.tool]  # else an HTTP route
+    named = sorted({one.server for one in here if one.server is not None})
+    wanted = settings.server
+    if wanted is not None and (not wanted.strip() or (named and wanted not in named)):
+        what = f"no contract is of {shown(wanted)}" if wanted.strip() else "it names no server"
+        said = f"the file names {shown_all(named)}" if named else "leave it out, or name one"
+        raise UsageError(f"--server: {what}: {said}")
+    mine = [one for one in here if wanted is None or one.server in (None, wanted)]
+    for contract in mine:
+        _check_headers(contract, over_http=settings.url is not None)
+    return mine
 
 
 def kept_of(settings: Settings) -> Kept | None:
@@ -75,10 +91,3 @@ def _name_counted(contracts: Iterable[Contract]) -> None:
 
 def _scope_of(settings: Settings) -> str:
     return scope_of(settings.command) if settings.url is None else scope_of_url(settings.url)
-
-
-def _is_here(contract: Contract, server: str | None) -> bool:
-    """Whether it may be a contract of this server: no HTTP route, and no other server's."""
-    if "://" in contract.tool:
-        return False
-    return server is None or contract.server in (None, server)

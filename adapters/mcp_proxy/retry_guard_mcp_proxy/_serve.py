@@ -7,6 +7,7 @@ from retry_guard_mcp_proxy._settings import Settings
 from retry_guard_mcp_proxy._signals import Signals
 
 if TYPE_CHECKING:
+    from retry_guard_mcp_proxy._kept import Kept
     from retry_guard_mcp_proxy._surveyed import Surveyed
 
 
@@ -39,3 +40,13 @@ def look_at(settings: Settings) -> "Surveyed":
     from retry_guard_mcp_proxy._offers import survey  # noqa: PLC0415 - slow, and no part of serving
 
     return survey(settings)
+
+
+def kept_beside(settings: Settings) -> "Kept | None":
+    """Return what is kept of a server beside the ledger, without a look at either; None: nothing.
+
+    Raises `LedgerURLError` for an address that names no ledger.
+    """
+    from retry_guard_mcp_proxy._prepare import kept_of  # noqa: PLC0415 - slow, as above
+
+    return kept_of(settings)

@@ -26,9 +26,15 @@ def without_input(params: Message) -> Message:
 
 
 def state_of(holder: Message) -> str | None:
-    """Return the state in a question, or in what answers it; None: there is none."""
+    """Return the state in a question, or in what answers it; None: there is none.
+
+    States that are nested too deep to compare are one.
+    """
     state = holder.get(_STATE)
-    return None if state is None else json.dumps(state, sort_keys=True)
+    try:
+        return None if state is None else json.dumps(state, sort_keys=True)
+    except RecursionError:
+        return ""
 
 
 class Wanted:
