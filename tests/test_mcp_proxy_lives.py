@@ -179,7 +179,7 @@ def test_a_server_that_asks_the_client_while_it_is_asked_again_hears_the_answer(
 
 
 def answering(asked: Any) -> bytes:  # noqa: ANN401 - of JSON
-    answer = {"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": []}}
+    answer: dict[str, Any] = {"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": []}}
     return json.dumps(answer).encode() + b"\n"
 
 
