@@ -178,6 +178,31 @@ def test_a_server_that_asks_the_client_while_it_is_asked_again_hears_the_answer(
     assert (tmp_path / "was").read_text().split()[-3:] == [LEVEL, "None", "ping"]
 
 
+def test_a_server_that_reads_no_more_and_lives_on_is_started_again(tmp_path: Path) -> None:
+    with Site(tmp_path).proxy(server=(sys.executable, "-c", DEAF, str(tmp_path / "deaf"))) as proxy:
+        assert proxy.result(proxy.ask("ping")) == {}
+        given = proxy.ask("ping", {"text": "x" * (1 << 20)})
+        assert "error" in proxy.answer(given)
+        assert proxy.result(proxy.ask("ping")) == {}
+
+
+DEAF = """
+import json, os, select, sys, time
+def answer():
+    asked = json.loads(sys.stdin.readline())
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": {}}), flush=True)
+answer()
+if os.path.exists(sys.argv[1]):
+    while True:
+        answer()
+open(sys.argv[1], "w").close()
+select.select([0], [], [])
+os.close(0)
+time.sleep(600)
+"""
+"""Answers once, and closes its input when more is said; the next one answers always."""
+
+
 def answering(asked: Any) -> bytes:  # noqa: ANN401 - of JSON
     answer: dict[str, Any] = {"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": []}}
     return json.dumps(answer).encode() + b"\n"

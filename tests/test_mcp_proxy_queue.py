@@ -469,3 +469,29 @@ def test_a_request_that_was_cancelled_gets_no_answer_when_the_server_ends(tmp_pa
         proxy.tell("die")
         proxy.answer(waits)
         assert proxy.silent()
+
+
+async def test_what_can_be_told_at_once_overtakes_nothing_that_waits() -> None:
+    told: list[bytes] = []
+    gate, free = asyncio.Event(), [True, False]
+
+    async def tell(line: bytes, _: object) -> None:
+        await gate.wait()
+        told.append(line)
+
+    def tell_now(line: bytes, _: object) -> bool:
+        if is_free := free.pop(0) if free else True:
+            told.append(line)
+        return is_free
+
+    async def refuse(_: object, __: Exception) -> None:
+        raise AssertionError
+
+    outgoing = Outgoing(tell, refuse, tell_now)
+    for line in (b"at once", b"waits", b"behind it"):
+        await outgoing.put(line, {"id": 1})
+    assert told == [b"at once"]
+    gate.set()
+    assert await outgoing.settled(Patience(ends=LONG))
+    assert told == [b"at once", b"waits", b"behind it"]
+    await outgoing.close()

@@ -11,7 +11,7 @@ from retry_guard_mcp_proxy._errors import ClosedError, DownError
 from retry_guard_mcp_proxy._hearing import Heard, heard
 from retry_guard_mcp_proxy._notes import note
 from retry_guard_mcp_proxy._pulse import Pulse
-from retry_guard_mcp_proxy._streams import Outlet, UnwrittenError, lines, outlet, pieces
+from retry_guard_mcp_proxy._streams import Inlet, UnwrittenError, lines, outlet, pieces
 from retry_guard_mcp_proxy._upstream import NOBODY
 
 _DRAIN = 1.0
@@ -23,7 +23,7 @@ _SHOWN, _NOISE = 200, 100
 class Life:
     """A process that is heard. `number`: how many there were before. `over`: it has ended."""
 
-    def __init__(self, process: subprocess.Popen[bytes], number: int, inlet: Outlet) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], number: int, inlet: Inlet) -> None:
         """Use `begin`."""
         self.number, self._process, self._inlet = number, process, inlet
         self.over = self.buried = False
@@ -98,6 +98,15 @@ class Life:
             if isinstance(error, UnwrittenError):
                 raise DownError("nothing was sent: the server ended before it read it") from None
             raise ClosedError("the connection closed: the server does not read") from None
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it takes a line at once, as far as is known."""
+        return not self.over and self._pulse.sure.is_set() and self._inlet.is_free
+
+    def put(self, line: bytes) -> None:
+        """Write a line without waiting, where it is free."""
+        self._inlet.put(line)
 
     async def close(self, patience: Patience) -> str:
         """End the input, wait, stop, kill; what is said meanwhile is heard. Return how it ended."""

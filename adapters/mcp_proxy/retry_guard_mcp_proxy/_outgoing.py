@@ -32,12 +32,14 @@ class Outgoing:
         self,
         tell: Callable[[bytes, Said], Awaitable[None]],
         refused: Callable[[Said, Exception], Awaitable[None]],
+        tell_now: Callable[[bytes, Said], bool] = lambda _line, _message: False,
     ) -> None:
         """Nothing waits. `tell`: returns when the server has a message; raises `DownError`.
 
+        `tell_now`: tells it where that takes no waiting; returns whether it did.
         `refused`: lets the client know that a message was not passed on, and why.
         """
-        self._tell, self._refused = tell, refused
+        self._tell, self._tell_now, self._refused = tell, tell_now, refused
         self._queue: asyncio.Queue[_Waiting] = asyncio.Queue()
         self._held = self._taken = 0
         self._noted_at = -1
@@ -49,6 +51,8 @@ class Outgoing:
         What wants no answer cannot be refused: it has more room, and is dropped beyond that. The
         server is not ended for it, since what it is at may be a write.
         """
+        if not self._held and self._tell_now(line, message):
+            return
         wants_answer = _wants_answer(message)
         if self._held and self._held + len(line) > (BOUND if wants_answer else LAST):
             why = f"the server does not read fast enough: {self._held} bytes wait for it already"

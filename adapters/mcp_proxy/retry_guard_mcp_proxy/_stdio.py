@@ -43,7 +43,7 @@ class StdioUpstream:
         hooks = Hooks(said=self._said, serves=self._serves, lost=self._lost, reopen=self._reopen)
         self._lives = Lives(command, hooks, opening)
         self._telling = Telling(self._lives, self._asked, ears)
-        self._outgoing = Outgoing(self._telling.tell, ears.refused)
+        self._outgoing = Outgoing(self._telling.tell, ears.refused, self._telling.tell_now)
 
     async def open(self, process: subprocess.Popen[bytes]) -> None:
         """Take over the process that was started, and begin to hear it."""

@@ -82,7 +82,20 @@ class Outlet(Protocol):
         ...
 
 
-async def outlet(descriptor: int) -> Outlet:
+class Inlet(Outlet, Protocol):
+    """An outlet that can be written to without waiting."""
+
+    @property
+    def is_free(self) -> bool:
+        """Whether somebody reads, and nothing that was written waits."""
+        ...
+
+    def put(self, line: bytes) -> None:
+        """Write without waiting; to be called where it is free."""
+        ...
+
+
+async def outlet(descriptor: int) -> Inlet:
     """Return where to write; it owns the descriptor."""
     file = os.fdopen(descriptor, "wb", buffering=0)
     if not _can_be_waited_for(descriptor):
@@ -127,6 +140,13 @@ class _PipeOutlet:
             raise BrokenPipeError("nobody reads")
 
     @property
+    def is_free(self) -> bool:
+        return not self._is_lost and self._flow.empty.is_set()
+
+    def put(self, line: bytes) -> None:
+        self._transport.write(line)
+
+    @property
     def _is_lost(self) -> bool:
         return self._flow.lost or self._transport.is_closing()
 
@@ -140,8 +160,14 @@ class _PipeOutlet:
 
 
 class _FileOutlet:
+    is_free = False
+    """A write may take long, and is made in `write` alone."""
+
     def __init__(self, file: FileIO) -> None:
         self._file = file
+
+    def put(self, line: bytes) -> None:
+        self._file.write(line)
 
     async def write(self, line: bytes, goes: Callable[[], None] = _free) -> None:
         goes()

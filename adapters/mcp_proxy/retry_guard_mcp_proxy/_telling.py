@@ -1,7 +1,7 @@
 """What the client says, told to the life of the server that there is."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from operator import is_
 from typing import Any
 
@@ -20,7 +20,7 @@ class Telling:
     def __init__(self, lives: Lives, asked: Asked, ears: Ears) -> None:
         """Tell nothing yet."""
         self._lives, self._asked, self._ears = lives, asked, ears
-        self._answering = set[asyncio.Task[None]]()
+        self._begun = set[asyncio.Task[None]]()
 
     def is_awaited(self, message: Message | list[Message]) -> bool:
         """Whether a life may wait for it that takes nothing else yet: the client's answer."""
@@ -28,9 +28,12 @@ class Telling:
 
     def tell_at_once(self, line: bytes, message: Message | list[Message]) -> None:
         """Tell it past whatever waits for that life; wait for nothing."""
-        task = asyncio.create_task(self.tell(line, message))
-        self._answering.add(task)
-        task.add_done_callback(self._answering.discard)
+        self._begin(self.tell(line, message))
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._begun.add(task)
+        task.add_done_callback(self._begun.discard)
 
     async def tell(self, line: bytes, message: Message | list[Message]) -> None:
         """Return when the server has it. A request begins its next life, if there is none.
@@ -38,25 +41,42 @@ class Telling:
         Raises `DownError` for a request, if there is no server.
         """
         said = message if isinstance(message, list) else [message]
-        objects = [one for one in said if is_object(one)]
-        begins = any(map(is_request, objects))
+        begins = any(is_object(one) and is_request(one) for one in said)
         life = await self._lives.get() if begins else self._lives.current or self._lives.coming
-        for one in filter(is_counted, objects):
-            self._ears.asked(line if one is message else encoded(one), one)
-        if life is not None:
-            await self._write(life, line, message)
+        self._asks(line, message)
+        known = None if life is None else self._line(life, line, message)
+        if life is not None and known is not None:
+            await self._say(life, known)
 
-    async def _write(self, life: Life, line: bytes, message: Message | list[Message]) -> None:
-        """Write what the client said, with its answers as this life of the server knows them."""
+    def tell_now(self, line: bytes, message: Message | list[Message]) -> bool:
+        """Tell it, where that takes no waiting; return whether it is told."""
+        life = self._lives.current
+        if life is None or not life.is_free:
+            return False
+        self._asks(line, message)
+        known = self._line(life, line, message)
+        if known is not None:
+            life.put(known)
+            if not life.is_free:
+                self._begin(self._say(life, b""))  # so that its end is noticed
+        return True
+
+    def _asks(self, line: bytes, message: Message | list[Message]) -> None:
+        """Note which answers are due."""
+        for one in message if isinstance(message, list) else [message]:
+            if is_object(one) and is_counted(one):
+                self._ears.asked(line if one is message else encoded(one), one)
+
+    def _line(self, life: Life, line: bytes, message: Message | list[Message]) -> bytes | None:
+        """What the client said, with its answers as this life of the server knows them."""
         said: list[Any] = message if isinstance(message, list) else [message]
         known = [(one, self._known(one, life)) for one in said]
         rest: list[Any] = [seen for one, seen in known if seen is not None or one is None]
         if same(rest, said):
-            await self._say(life, line)
-        elif rest and isinstance(message, list):
-            await self._say(life, encoded(rest))
-        elif rest:
-            await self._say(life, respelled(line, said[0], rest[0]))
+            return line
+        if rest and isinstance(message, list):
+            return encoded(rest)
+        return respelled(line, said[0], rest[0]) if rest else None
 
     def _known(self, message: Any, life: Life) -> Any:
         """Return it as the server knows it; None: it answers what was asked in another life."""
