@@ -34,7 +34,7 @@ def asked(requests: socket.socket) -> tuple[Any, list[int]]:
 
 def reap(options: int) -> None:
     """Take note of children that have ended, so that what they used up is counted."""
-    with contextlib.suppress(ChildProcessError):
+    with contextlib.suppress(ChildProcessError):  # there are none
         while os.waitpid(-1, options)[0]:
             pass
 

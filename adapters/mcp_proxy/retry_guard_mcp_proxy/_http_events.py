@@ -116,7 +116,7 @@ def words(response: httpx2.Response) -> str:
     It is one line, of an error of any of the usual forms, or of plain text.
     """
     said: Any = None
-    with suppress(UnreadableError):
+    with suppress(UnreadableError):  # plain text
         said = read(response.content)
     if is_object(said):
         found: Any = said.get("error") or said.get("message") or said.get("detail")

@@ -78,7 +78,7 @@ class Sender:
         is_last: bool = False,
     ) -> Reply:
         async with self._order:
-            pass
+            pass  # what came before it is on its way
         if self.closed:
             raise DownError("the proxy is closing")
         stateless, starts = is_stateless(message), message["method"] == INITIALIZE

@@ -162,7 +162,7 @@ class Link:
                 if self.lost(number, error) or not _may_change(error.response):
                     return  # the next request opens the session again; or there is no such stream
             except httpx2.HTTPError:
-                pass
+                pass  # the stream broke off: it is opened again
             await asyncio.sleep(max(pause, tail.pause or 0))
             pause = min(2 * pause, _LONGEST)
 

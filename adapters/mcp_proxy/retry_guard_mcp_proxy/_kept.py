@@ -85,7 +85,7 @@ class Kept:
 
     def stamp(self) -> Stamp:
         """Return what tells whether what is trusted may have changed. Raises `KeptError`."""
-        with told(self._trust), suppress(FileNotFoundError):
+        with told(self._trust), suppress(FileNotFoundError):  # nothing is trusted
             found = self._trust.lstat()
             return found.st_ino, found.st_mtime_ns, found.st_ctime_ns, found.st_size
         return None
@@ -93,7 +93,7 @@ class Kept:
     def observe(self, line: dict[str, Any]) -> None:
         """Add an observation. Raises `KeptError`."""
         path = self.folder / f"{self._stem}{_OBSERVED}"
-        with told(path), suppress(FileNotFoundError):
+        with told(path), suppress(FileNotFoundError):  # it is the first
             if path.lstat().st_size > MOST:
                 path.replace(f"{path}.old")
         append(path, json.dumps({"server": self.server, **line}) + "\n")
@@ -117,7 +117,7 @@ def observed(folder: Path) -> list[dict[str, Any]]:
 
 def _lines(path: Path) -> Iterator[Message]:
     for line in content(path).splitlines():
-        with suppress(ValueError, RecursionError):
+        with suppress(ValueError, RecursionError):  # half a line
             one: Any = json.loads(line)
             if is_object(one) and moment_of(one.get("at")) is not None:
                 yield one

@@ -63,7 +63,7 @@ async def _asked(upstream: Upstream, params: Message, ground: Ground | None) -> 
         await ground.stands()
         life = ground.life()
         goes = partial(_goes, ground, life)
-        with suppress(_LaterError):
+        with suppress(_LaterError):  # another life answered: it is asked anew
             response = await upstream.request(upstream.new_id(), "tools/call", params, goes=goes)
             if life is not None and life == ground.life():
                 return response
