@@ -133,8 +133,8 @@ def test_what_was_said_to_be_claimed_is_there_after_a_kill(tmp_path: Path, numbe
     assert worker.stdout
     said = [json.loads(worker.stdout.readline()) for _ in range(number)]
     os.kill(worker.pid, signal.SIGKILL)
-    said += lines(worker.stdout.read())  # communicate() would leave out what is buffered
-    worker.wait()
+    with worker:  # communicate() would leave out what is buffered
+        said += lines(worker.stdout.read())
     assert worker.returncode in (-signal.SIGKILL, 0)
     ledger = SQLiteLedger(path)
     kept = {about(record).id: record for record in ledger.list()}
