@@ -205,6 +205,7 @@ OPEN = {"unknown": [{"message": "^BookingError"}, {"exception": "PermissionError
         NotExecuted({"message": "BookingError"}),
         Done({"error": "BookingError"}),
         PermissionError("no"),
+        RuntimeError("BookingError"),
     ],
 )
 def test_a_contract_says_which_results_prove_nothing_though_they_look_like_an_end(
