@@ -172,10 +172,10 @@ class Server:
         path = self.folder / "restless.txt"
         when = path.read_text() if path.exists() else ""
         changed = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
-        if when == "before":
+        if when in ("before", "grows"):  # else its answer could be believed until this is heard
             self.say(changed)
         self.answer(given, self.page(params), stateless=stateless)
-        if when in ("after", "grows"):
+        if when == "after":
             self.say(changed)
         if when == "grows":
             more = {"name": f"tool {time.monotonic_ns()}", "inputSchema": PLAIN}
