@@ -44,7 +44,8 @@ contracts:
       visibility_lag: 0
   - {tool: list_charges, effect: read}
 """
-LONG = 20.0
+LONG = 60.0
+"""Seconds that are waited for what has to come: for a machine that has much to do."""
 
 Json = dict[str, Any]
 Given = str | int
@@ -95,11 +96,16 @@ class Site:
 
     def _lines(self, name: str) -> list[Any]:
         path = self.folder / name
-        return [json.loads(one) for one in path.read_text().splitlines()] if path.exists() else []
+        whole, _, _ = path.read_text().rpartition("\n") if path.exists() else ("", "", "")
+        return [json.loads(one) for one in whole.splitlines()]
 
     def fates(self, *fates: str) -> None:
         path = self.folder / "fates.jsonl"
         path.write_text("".join(json.dumps(one) + "\n" for one in fates), encoding="utf-8")
+
+    def go(self) -> None:
+        """Let the calls that are held go on."""
+        (self.folder / "go.txt").touch()
 
     def proxy(self, *options: str, server: Sequence[str] | None = None) -> "Proxy":
         """Start a proxy in front of the scripted server."""

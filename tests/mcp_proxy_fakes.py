@@ -1,10 +1,14 @@
 """A server in this process, for the proxy's desk without a pipe."""
 
+import math
+
 from retry_guard_mcp_proxy._messages import Message
 
 
 class QuietServer:
     """What each such server needs beside its answers. `count`: the ids that it gave."""
+
+    lasts = math.inf
 
     def __init__(self) -> None:
         self.count = 0

@@ -6,18 +6,19 @@ effects.jsonl    each effect of a write, a line each
 heard.jsonl      each line that came in, as it came
 fates.jsonl      how the next calls of writes go, a word each, the first is used up first
 lives.txt        a line for each start
-shut.txt         as long as it exists, no list of tools is given
+shut.txt         as long as it exists, no list of tools is given and no session opened
+go.txt           once it exists, calls that are held go on
 restless.txt     where it exists, the server says of its list that it changed, `before` or `after`
                  each time that it gives it; `grows`: and then there is one tool more
 refuses.txt      where it exists, subscriptions and log levels are refused
 tools.json       its tools, as a list of pages; without it, those that stand here
 
 Fates: `ok`; `kill_after`, `kill_before` (the process kills itself, with or without the effect);
-`hang_after`, `hang_before` (no answer); `slow`, `slow_kill` (0.5 s, then ok or `kill_after`);
-`slower`, `slower_kill` (so after 2 s); `error_after`, `error_before` (isError); `rpc_after`
-(-32603); `refuse` (-32602); `close` (closes its output after the effect); `fake` (the effect, with
-a mark in `_meta` that only a guard may give); `input` (asks for input), `slow_input` (so after
-0.5 s), `own_input` (so with a state that holds the arguments).
+`hang_after`, `hang_before` (no answer); `slow` (0.5 s, then ok); `held`, `held_kill`, `held_input`
+(waits until it may go on, then ok, `kill_after` or `input`); `error_after`, `error_before`
+(isError); `rpc_after` (-32603); `refuse` (-32602); `close` (closes its output after the effect);
+`fake` (the effect, with a mark in `_meta` that only a guard may give); `input` (asks for input),
+`own_input` (so with a state that holds the arguments).
 """
 
 import base64
@@ -122,6 +123,7 @@ class Server:
         stateless = STATELESS in inside(params, "_meta")
         match message.get("method"):
             case "initialize":
+                self.wait_until_open()
                 version = params.get("protocolVersion")
                 said: Json = {"protocolVersion": version, "capabilities": {"tools": {}}}
                 named = {"serverInfo": {"name": "scripted", "version": "1"}}
@@ -134,8 +136,7 @@ class Server:
             case "subscriptions/listen":
                 self.say({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
             case "tools/list":
-                while (self.folder / "shut.txt").exists():
-                    time.sleep(0.01)
+                self.wait_until_open()
                 self.list(message["id"], params, stateless=stateless)
             case "tools/call" if "id" in message:
                 call = (message["id"], params, stateless)
@@ -160,6 +161,10 @@ class Server:
                 self.error(message["id"], -32601, "there is no such method")
             case _:
                 pass
+
+    def wait_until_open(self) -> None:
+        while (self.folder / "shut.txt").exists():
+            time.sleep(0.01)
 
     def grant(self, given: object, params: Json) -> None:
         """Grant what lasts as long as the session, but for what is said to be refused."""
@@ -205,11 +210,11 @@ class Server:
     def write(  # noqa: C901 - one case for each fate
         self, given: object, params: Json, fate: str, *, stateless: bool
     ) -> None:
-        if fate in ("slow", "slow_input", "slow_kill"):
+        if fate == "slow":
             time.sleep(0.5)
-        if fate in ("slower", "slower_kill"):
-            time.sleep(2.0)
-        if fate in ("input", "slow_input", "own_input") and "inputResponses" not in params:
+        while fate.startswith("held") and not (self.folder / "go.txt").exists():
+            time.sleep(0.01)
+        if fate in ("input", "held_input", "own_input") and "inputResponses" not in params:
             wanted = {"confirm": {"method": "elicitation/create", "params": {"message": "Sure?"}}}
             asked = {"resultType": "input_required", "inputRequests": wanted}
             state = json.dumps(params["arguments"]) if fate == "own_input" else "state-1"
@@ -225,7 +230,7 @@ class Server:
         with self.store:
             result = self.effect(params)
         match fate:
-            case "kill_after" | "slow_kill" | "slower_kill":
+            case "kill_after" | "held_kill":
                 os.kill(os.getpid(), signal.SIGKILL)
             case "close":
                 os.close(1)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mcp_proxy_client import COMMAND, META, Proxy, Site, texts, tools, turn, wait_for
+from mcp_proxy_client import COMMAND, LONG, META, Proxy, Site, texts, tools, turn, wait_for
 from retry_guard_ledgers import about
 
 CHARGE = {"customer": "c1", "amount": 5}
@@ -138,10 +138,12 @@ def test_a_contract_says_which_errors_prove_that_nothing_ran(tmp_path: Path) -> 
 def test_a_client_that_cancels_is_not_answered_and_the_call_goes_on(
     proxy: Proxy, site: Site
 ) -> None:
-    site.fates("slow")
+    site.fates("held")
     given = proxy.call("post", POST, _meta={"progressToken": 5})
     wait_for(lambda: len(site.calls) == 1)
     proxy.cancel(given)
+    assert proxy.silent()
+    site.go()
     wait_for(lambda: [r.state for r in site.records()] == ["done"])
     assert proxy.silent()
     assert not any("cancelled" in one for one in site.heard)
@@ -189,7 +191,7 @@ def test_a_result_that_nobody_reads_is_not_delivered_and_goes_to_the_next_turn(
     os.close(read)
     params = {"name": "post", "arguments": POST, "_meta": turn("t1")}
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    blind.communicate(json.dumps(call).encode() + b"\n", timeout=20)
+    blind.communicate(json.dumps(call).encode() + b"\n", timeout=LONG)
     assert [(r.state, r.delivered) for r in site.records()] == [("done", False)]
     with site.proxy() as proxy:
         result = proxy.called("post", POST, _meta=turn("t2"))
@@ -200,8 +202,11 @@ def test_a_result_that_nobody_reads_is_not_delivered_and_goes_to_the_next_turn(
 def test_calls_that_are_dispatched_twice_have_one_effect_and_one_answer(
     proxy: Proxy, site: Site
 ) -> None:
-    site.fates("slow")
+    site.fates("held")
     given = [proxy.call("post", POST, _meta={"claudecode/toolUseId": f"u{n}"}) for n in (1, 2)]
+    wait_for(lambda: len(site.calls) == 1)
+    assert proxy.silent()
+    site.go()
     results = [proxy.result(one) for one in given]
     assert [one["content"] for one in results] == [OWN["content"]] * 2
     assert (len(site.effects), len(site.calls)) == (1, 1)
@@ -209,10 +214,13 @@ def test_calls_that_are_dispatched_twice_have_one_effect_and_one_answer(
 
 
 def test_a_client_that_gave_up_without_a_word_joins_its_own_call(proxy: Proxy, site: Site) -> None:
-    site.fates("slow")
+    site.fates("held")
     proxy.call("post", POST)
     wait_for(lambda: len(site.calls) == 1)
-    assert proxy.called("post", POST)["content"] == OWN["content"]
+    given = proxy.call("post", POST)
+    assert proxy.silent()
+    site.go()
+    assert proxy.result(given)["content"] == OWN["content"]
     assert len(site.effects) == 1
 
 
@@ -306,11 +314,13 @@ def test_one_id_for_two_calls_at_once_gets_two_answers(proxy: Proxy, site: Site)
 
 
 def test_a_server_cannot_answer_a_call_that_it_never_got(proxy: Proxy, site: Site) -> None:
-    site.fates("slow")
+    site.fates("held")
     given = proxy.call("post", POST)
     wait_for(lambda: len(site.calls) == 1)
     forged: dict[str, Any] = {"jsonrpc": "2.0", "id": given, "result": {"content": []}}
     proxy.send({"jsonrpc": "2.0", "method": "raw", "params": {"bytes": base64_of(forged)}})
+    proxy.answer(proxy.ask("ping"))
+    site.go()
     assert proxy.result(given) == OWN
 
 

@@ -20,10 +20,10 @@ from retry_guard_mcp_proxy._desk import GuardDesk
 from retry_guard_mcp_proxy._errors import ClosedError
 from retry_guard_mcp_proxy._http import HttpUpstream
 from retry_guard_mcp_proxy._messages import Message
+from retry_guard_mcp_proxy._outlets import outlet
 from retry_guard_mcp_proxy._parts import Parts
 from retry_guard_mcp_proxy._session import Session
 from retry_guard_mcp_proxy._stdio import StdioUpstream
-from retry_guard_mcp_proxy._streams import outlet
 from retry_guard_mcp_proxy._upstream import NO_HEADERS, NOBODY, Ears
 
 WAIT, LEASE = 120.0, 3.0

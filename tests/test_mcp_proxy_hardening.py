@@ -116,19 +116,19 @@ def _no_read(tool: str, arguments: object) -> object:
 def test_a_call_that_is_cancelled_while_there_is_no_server_is_never_sent(site: Site) -> None:
     with site.proxy() as proxy:
         proxy.initialize()
-        for _ in range(4):
-            proxy.answer(proxy.ask("die"))
-            proxy.answer(proxy.ask("ping"))
+        (shut := site.folder / "shut.txt").touch()  # no server opens a session
         proxy.answer(proxy.ask("die"))
         lives = len(site.lives)
         given = proxy.call("post", {"text": "a"})
         wait_for(lambda: bool(site.records()))
         proxy.cancel(given)
-        assert len(site.lives) == lives
-        proxy.answer(proxy.ask("ping"))
-        assert len(site.lives) == lives + 1
+        asked = proxy.ask("ping")
+        wait_for(lambda: len(site.lives) == lives + 1)
+        shut.unlink()
+        proxy.answer(asked)
         proxy.answer(proxy.ask("ping"))
     assert site.calls == []
+    assert [record.state for record in site.records()] == ["not_executed"]
 
 
 def test_an_answer_with_both_a_result_and_an_error_proves_nothing() -> None:
@@ -217,10 +217,12 @@ def test_a_ping_with_the_id_of_a_guarded_call_under_way_is_answered(site: Site) 
     with site.proxy() as proxy:
         proxy.initialize()
         proxy.called("post", {"text": "w"})
-        site.fates("slower")
+        site.fates("held")
         proxy.call("post", {"text": "c"}, 800)
+        wait_for(lambda: len(site.calls) == 2)
         proxy.ask("ping", given=800)
         assert proxy.answer(800)["result"] == {}
+        site.go()
         assert "content" in proxy.answer(800)["result"]
 
 

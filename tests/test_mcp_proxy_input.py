@@ -72,10 +72,12 @@ def test_another_call_is_not_taken_for_the_one_that_waits(proxy: Proxy, site: Si
 
 
 def test_where_the_client_has_cancelled_meanwhile_nobody_is_asked(proxy: Proxy, site: Site) -> None:
-    site.fates("slow_input")
+    site.fates("held_input")
     first = proxy.call("charge", CHARGE, _meta=META)
     wait_for(lambda: len(site.calls) == 1)
     proxy.cancel(first)
+    assert proxy.silent()
+    site.go()
     wait_for(lambda: [record.state for record in site.records()] != ["open"])
     assert [record.state for record in site.records()] == ["not_executed"]
     assert proxy.silent()

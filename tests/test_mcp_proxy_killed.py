@@ -38,6 +38,8 @@ def is_there(pid: int) -> bool:
 
 def outlasted(site: Site, first: Proxy, *, cancelled: bool) -> None:
     """Make calls that have their effects and no answer, and let their client give up."""
+    first.initialize()
+    first.answer(first.ask("tools/list"))  # all is there, so the time of the calls is their own
     site.fates(*["hang_after"] * 3)
     asked = {first.call(tool, arguments): tool for tool, arguments in CALLS.items()}
     wait_for(lambda: len(site.effects) == len(CALLS))
@@ -54,7 +56,7 @@ def outlasted(site: Site, first: Proxy, *, cancelled: bool) -> None:
 def test_what_outlasts_its_client_and_its_proxy_ends_as_the_guard_decides(
     site: Site, *, cancelled: bool
 ) -> None:
-    options = () if cancelled else ("--answer-within", "2")
+    options = () if cancelled else ("--answer-within", "3")
     with site.proxy(*options) as first:
         outlasted(site, first, cancelled=cancelled)
         assert [record.state for record in site.records()] == ["open"] * 3

@@ -92,9 +92,11 @@ def test_what_a_guard_would_have_done_is_kept_for_other_processes(site: Site) ->
 
 
 def test_calls_that_run_at_once_are_told_apart(site: Site) -> None:
-    site.fates("slow", "slow")
+    site.fates("held", "held")
     with site.proxy(*OBSERVE) as proxy:
         given = [proxy.call("post", POST, _meta=turn("t")) for _ in range(2)]
+        wait_for(lambda: len(site.calls) == 2)
+        site.go()
         assert [proxy.result(one)["isError"] for one in given] == [False, False]
         found = sorted(one for _, one in would(site, 2))
     assert found in (["join", "send"], ["replay", "send"])
@@ -244,7 +246,7 @@ def test_doctor_names_the_servers_and_what_is_not_guarded(tmp_path: Path) -> Non
     lists(site, names)
     with site.proxy() as proxy:
         proxy.answer(proxy.ask("tools/list"))
-        wait_for(folder(site).exists)
+        wait_for(lambda: any(folder(site).glob("*.seen.json")))
     done = command(site, "doctor")
     lines = [" ".join(line.split()) for line in done.stdout.splitlines() if "python" in line]
     assert done.returncode == 1
@@ -288,10 +290,12 @@ def test_what_was_only_observed_is_nobodys_to_settle(tmp_path: Path) -> None:
 
 def test_two_calls_under_way_with_one_id_are_both_observed(site: Site) -> None:
     """Their answers come with one id too; the first one is taken for that of the first call."""
-    site.fates("slow", "slow")
+    site.fates("held", "held")
     with site.proxy(*OBSERVE) as proxy:
         for text in ("one", "two"):
             proxy.call("post", {"text": text}, 5, _meta=turn(text))
+        wait_for(lambda: len(site.calls) == 2)
+        site.go()
         for _ in range(2):
             proxy.answer(5)
         found = seen(site, 2)
@@ -300,11 +304,13 @@ def test_two_calls_under_way_with_one_id_are_both_observed(site: Site) -> None:
 
 def test_each_observation_is_of_its_own_call(site: Site) -> None:
     """Sixteen at once, each with a turn and a tool of its own, and half of them lost."""
-    site.fates(*["slow"] * 16)
+    site.fates(*["held"] * 16)
     with site.proxy(*OBSERVE) as proxy:
         for number in range(16):
             name = ("post", "typed")[number % 2]
             proxy.call(name, {"text": f"{number}"}, f"c{number}", _meta=turn(f"{name}-{number}"))
+        wait_for(lambda: len(site.calls) == 16)
+        site.go()
         found = seen(site, 16)
     assert {one["turn"] for one in found} == {
         f"{t}-{n}" for n, t in enumerate(["post", "typed"] * 8)

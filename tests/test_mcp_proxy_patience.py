@@ -14,6 +14,7 @@ from retry_guard_mcp_proxy._patience import Patience, patience_of
 
 POST = {"text": "hello"}
 MARK = "retry-guard/outcome"
+WITHIN = ("--answer-within", "2")
 RUNS = "The first call of `post` is still running (action "
 DONE = [{"type": "text", "text": "done e1"}, {"type": "text", "text": "second block"}]
 """What the server answers first."""
@@ -26,9 +27,23 @@ def site(tmp_path: Path) -> Site:
 
 @pytest.fixture
 def proxy(site: Site) -> Generator[Proxy]:
-    """A proxy whose client waits for less than the server's slow call takes."""
-    with site.proxy("--answer-within", "1") as proxy:
+    """A proxy whose client waits for less than a call takes that the server holds."""
+    with site.proxy(*WITHIN) as proxy:
+        ready(proxy)
         yield proxy
+        site.go()
+
+
+def ready(proxy: Proxy) -> None:
+    """Let all be there that a call needs, so that its time is its own."""
+    proxy.initialize()
+    proxy.answer(proxy.ask("tools/list"))
+
+
+def ended(site: Site) -> None:
+    """Let what is held go on, and wait until its end is recorded."""
+    site.go()
+    wait_for(lambda: [record.state for record in site.records()] == ["done"])
 
 
 def asks(name: object, **meta: object) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -73,13 +88,13 @@ def test_what_the_operator_says_counts_for_every_client() -> None:
 def test_a_call_that_takes_longer_is_said_to_be_running_and_goes_on(
     proxy: Proxy, site: Site
 ) -> None:
-    site.fates("slower")
+    site.fates("held")
     answered = proxy.called("post", POST, _meta=turn("t1"))
     assert answered["isError"]
     assert texts(answered).startswith(RUNS)
     assert answered["_meta"][MARK]["reason"] == "still_running"
     assert site.effects == []
-    wait_for(lambda: [r.state for r in site.records()] == ["done"])
+    ended(site)
     (record,) = site.records()
     assert not record.delivered
     assert proxy.silent()
@@ -89,9 +104,9 @@ def test_a_call_that_takes_longer_is_said_to_be_running_and_goes_on(
 def test_its_result_goes_to_the_next_equal_call_in_any_turn(
     proxy: Proxy, site: Site, later: str | None
 ) -> None:
-    site.fates("slower")
+    site.fates("held")
     proxy.called("post", POST, _meta=turn("t1"))
-    wait_for(lambda: [r.state for r in site.records()] == ["done"])
+    ended(site)
     result = proxy.called("post", POST, _meta={} if later is None else turn(later))
     assert result["content"] == DONE
     assert result["_meta"][MARK]["replayed"]
@@ -100,9 +115,10 @@ def test_its_result_goes_to_the_next_equal_call_in_any_turn(
 
 
 def test_its_result_goes_to_the_next_equal_call_of_another_process_too(site: Site) -> None:
-    site.fates("slower")
-    with site.proxy("--answer-within", "1") as proxy:
+    site.fates("held")
+    with site.proxy(*WITHIN) as proxy:
         proxy.called("post", POST, _meta=turn("t1"))
+        site.go()
     with site.proxy() as other:
         assert other.called("post", POST, _meta=turn("t2"))["content"] == DONE
     assert len(site.effects) == 1
@@ -110,26 +126,32 @@ def test_its_result_goes_to_the_next_equal_call_of_another_process_too(site: Sit
 
 def test_repeats_meanwhile_join_and_are_each_answered_in_their_own_time(site: Site) -> None:
     """A server that takes long, a client that gives up early, and asks again before and after."""
-    site.fates("slower")
-    with site.proxy("--answer-within", "0.7") as proxy:
+    site.fates("held")
+    with site.proxy(*WITHIN) as proxy:
+        ready(proxy)
         first, second = (texts(proxy.called("post", POST)) for _ in range(2))
         assert first == second
         assert first.startswith(RUNS)
-        wait_for(lambda: [r.state for r in site.records()] == ["done"])
+        ended(site)
         assert proxy.called("post", POST)["content"] == DONE
     assert (len(site.effects), len(site.calls)) == (1, 1)
 
 
 def test_a_repeat_that_can_wait_gets_the_result_of_the_first_call(site: Site) -> None:
-    site.fates("slower")
-    with site.proxy("--answer-within", "0.7") as hasty, site.proxy() as patient:
+    site.fates("held")
+    with site.proxy(*WITHIN) as hasty, site.proxy() as patient:
+        ready(hasty)
         assert texts(hasty.called("post", POST)).startswith(RUNS)
-        assert patient.called("post", POST)["content"] == DONE
+        given = patient.call("post", POST)
+        patient.answer(patient.ask("ping"))
+        site.go()
+        assert patient.result(given)["content"] == DONE
     assert len(site.effects) == 1
 
 
 def test_a_call_that_ends_in_time_is_answered_once(site: Site) -> None:
-    with site.proxy("--answer-within", "2") as proxy:
+    with site.proxy(*WITHIN) as proxy:
+        ready(proxy)
         assert proxy.called("post", POST)["content"] == DONE
         time.sleep(2.1)
         assert proxy.silent()
@@ -138,9 +160,10 @@ def test_a_call_that_ends_in_time_is_answered_once(site: Site) -> None:
 def test_a_call_that_ends_unknown_after_its_client_was_answered_is_recorded(
     proxy: Proxy, site: Site
 ) -> None:
-    site.fates("slower_kill")
+    site.fates("held_kill")
     assert texts(proxy.called("post", POST)).startswith(RUNS)
-    wait_for(lambda: len(site.lives) > 0 and site.records()[0].ended is not None)
+    site.go()
+    wait_for(lambda: site.records()[0].ended is not None)
     again = proxy.called("post", POST)
     assert texts(again).startswith("It is not known whether `post` took effect")
     assert len(site.effects) == 1
@@ -160,14 +183,17 @@ def test_what_had_not_begun_in_time_is_not_sent(proxy: Proxy, site: Site) -> Non
 
 
 def test_answers_of_the_newer_generation_are_complete_too(proxy: Proxy, site: Site) -> None:
-    site.fates("slower")
+    site.fates("held")
     answered = proxy.called("post", POST, _meta=META)
     assert (answered["resultType"], answered["isError"]) == ("complete", True)
 
 
 def test_reads_and_calls_without_a_contract_are_not_cut_short(proxy: Proxy, site: Site) -> None:
-    site.fates("slower")
-    assert proxy.called("union", POST)["content"] == DONE
+    site.fates("held", "held")
+    passes = proxy.call("union", POST)
+    assert texts(proxy.called("post", POST)).startswith(RUNS)
+    site.go()
+    assert texts(proxy.result(passes)).startswith("done e")
 
 
 # Cancelled
@@ -176,26 +202,30 @@ def test_reads_and_calls_without_a_contract_are_not_cut_short(proxy: Proxy, site
 def test_a_client_that_has_cancelled_hears_of_neither_progress_nor_the_end_of_its_time(
     proxy: Proxy, site: Site
 ) -> None:
-    site.fates("slower")
+    site.fates("held", "held")
     given = proxy.call("post", POST, _meta={"progressToken": "a"})
     wait_for(lambda: len(site.calls) == 1)
     proxy.cancel(given)
-    wait_for(lambda: [r.state for r in site.records()] == ["done"])
+    assert texts(proxy.called("post", {"text": "other"})).startswith(RUNS)  # so its time is over
+    site.go()
+    wait_for(lambda: [record.state for record in site.records()] == ["done", "done"])
     assert proxy.silent()
     assert not any("cancelled" in one for one in site.heard)
-    assert proxy.called("post", POST, _meta=turn("later"))["content"] == DONE
-    assert len(site.effects) == 1
+    assert texts(proxy.called("post", POST, _meta=turn("later"))).startswith("done e")
+    assert (len(site.effects), len(site.calls)) == (2, 2)
 
 
 # Progress
 
 
 def test_progress_reaches_a_repeat_that_joins_with_its_own_token(site: Site) -> None:
-    site.fates("slower")
+    site.fates("held")
     with site.proxy() as proxy:
         first = proxy.call("post", POST, _meta={"progressToken": "a"})
         wait_for(lambda: len(site.calls) == 1)
         second = proxy.call("post", POST, _meta={"progressToken": 7})
+        assert proxy.silent()
+        site.go()
         beats = [proxy.asked("notifications/progress")["params"] for _ in range(2)]
         assert {beat["progressToken"] for beat in beats} == {"a", 7}
         assert [beat["progress"] for beat in beats] == [1, 1]
@@ -204,9 +234,9 @@ def test_progress_reaches_a_repeat_that_joins_with_its_own_token(site: Site) -> 
 
 
 def test_no_progress_comes_once_a_call_was_answered(proxy: Proxy, site: Site) -> None:
-    site.fates("slower")
+    site.fates("held")
     proxy.called("post", POST, _meta={"progressToken": "a"})
-    wait_for(lambda: [r.state for r in site.records()] == ["done"])
+    ended(site)
     assert proxy.silent()
 
 

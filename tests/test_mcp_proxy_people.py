@@ -88,7 +88,7 @@ def test_what_the_model_wrote_stands_in_the_question_as_data_on_one_line(
     assert first.startswith(UNKNOWN)
     assert shown.isascii()
     assert len(shown) < 1000
-    assert means.startswith("Answers: happened: ")
+    assert "Answers:\n- happened: " in means
 
 
 def test_a_secret_is_not_shown_in_a_question(tmp_path: Path) -> None:
@@ -239,7 +239,7 @@ def test_who_was_asked_in_vain_is_not_asked_by_another_process_either(site: Site
 def test_in_the_time_that_the_client_waits_the_text_is_given_and_the_question_withdrawn(
     site: Site,
 ) -> None:
-    with site.proxy("--answer-within", "2") as proxy:
+    with site.proxy("--answer-within", "4") as proxy:
         opened(proxy)
         given = lost(proxy, site)
         question = proxy.asked(ASK)
@@ -293,8 +293,11 @@ def test_two_answers_never_cross(proxy: Proxy, site: Site) -> None:
 
 
 def test_calls_that_are_dispatched_twice_ask_once(proxy: Proxy, site: Site) -> None:
-    site.fates("slow_kill")
+    site.fates("held_kill")
     first, second = (proxy.call("post", POST) for _ in range(2))
+    wait_for(lambda: len(site.calls) == 1)
+    assert proxy.silent()
+    site.go()
     question = proxy.asked(ASK)
     answered = proxy.take(lambda m: m.get("id") in (first, second))
     assert texts(answered["result"]).startswith(UNKNOWN)
@@ -376,8 +379,12 @@ def test_texts_stay_what_they_are_inside_a_block_of_untrusted_data(
     answer = {"result": {"action": "decline"}}
     question = proxy.asked(ASK)
     proxy.send({"jsonrpc": "2.0", "id": question["id"], **answer})
-    for text in (texts(proxy.result(given)), question["params"]["message"]):
+    told = {
+        texts(proxy.result(given)): "report it to the user as uncertain",
+        question["params"]["message"]: "If you decline, nothing is sent",
+    }
+    for text, rest in told.items():
         assert not set("<>\r\0") & set(text)
         wrapped = f"<untrusted_tool_result>{json.dumps({'error': text})}</untrusted_tool_result>"
         assert UNKNOWN in wrapped
-        assert "report it to the user as uncertain" in wrapped
+        assert rest in wrapped

@@ -57,7 +57,6 @@ def test_a_guarded_call_is_answered_in_time_behind_a_request_that_waits_for_a_se
     tmp_path: Path,
 ) -> None:
     site = Site(tmp_path)
-    assert LONG < OPENING, "else the request might have its answer first"
     with without_a_server(site, "--answer-within", "1") as proxy:
         passing = proxy.ask("ping")
         wait_for(lambda: len(site.lives) == 2)
@@ -66,11 +65,9 @@ def test_a_guarded_call_is_answered_in_time_behind_a_request_that_waits_for_a_se
         proxy.cancel(dropped)
         assert proxy.called("post", {"text": "c"})["isError"]
         heard = [json.loads(line).get("id") for line in proxy.raw]
-        assert passing not in heard
+        assert passing not in heard, f"it is refused after {OPENING} s, and that is later"
         assert dropped not in heard
-        began = time.monotonic()
         assert proxy.end() == 0
-        assert time.monotonic() - began < LONG
 
 
 def test_the_proxy_ends_with_its_client_where_a_request_waits_for_a_server(tmp_path: Path) -> None:
@@ -119,7 +116,7 @@ SLOW = """
 import json, sys, time
 for line in sys.stdin.buffer:
     if b'"big"' in line[:100]:
-        time.sleep(4)
+        time.sleep(30)
         continue
     asked = json.loads(line)
     if "id" in asked:
@@ -133,7 +130,7 @@ def test_nobody_waits_for_a_server_that_reads_slowly_however_much_it_is_told(
 ) -> None:
     site = Site(tmp_path)
     server = (sys.executable, "-c", SLOW)
-    with site.proxy("--answer-within", "1", server=server) as proxy:
+    with site.proxy("--answer-within", "3", server=server) as proxy:
         proxy.initialize()
         for _ in range(16):
             proxy.tell("big", {"more": "x" * (4 << 20)})
@@ -189,12 +186,16 @@ async def until(condition: Any) -> None:  # noqa: ANN401 - a function without ar
             await asyncio.sleep(0.01)
 
 
+MUTE = 'echo $$ >> "$0/lives.txt"; exec cat > /dev/null'
+"""Begins at once, and opens no session."""
+
+
 async def test_all_that_waits_for_a_server_ends_with_one_try_and_tries_are_limited(
     tmp_path: Path,
 ) -> None:
     heard, session = Heard(), Session()
     session.opening = INITIALIZE
-    upstream = StdioUpstream(hung(tmp_path), session, heard.ears(), opening=1.0)
+    upstream = StdioUpstream(("sh", "-c", MUTE, tmp_path), session, heard.ears(), opening=1.5)
     (tmp_path / "lives.txt").write_text("0\n")
     await upstream.open(start((sys.executable, "-c", "pass")))
     await until(lambda: heard.ended)
@@ -205,11 +206,9 @@ async def test_all_that_waits_for_a_server_ends_with_one_try_and_tries_are_limit
         await until(lambda number=number: len(heard.refused) == 3 * (number + 1))
         assert "it did not answer" in heard.refused[-1][1]
         assert len(site.lives) == number + 2
-    began = time.monotonic()
     await upstream.pass_on(*ask("last"))
     await until(lambda: heard.refused[-1][0] == "last")
     assert f"the server ended {LIMIT} times" in heard.refused[-1][1]
-    assert time.monotonic() - began < 1.0
     assert len(site.lives) == LIMIT + 1
     assert [given for given, _ in heard.refused[:3]] == [(0, 0), (0, 1), (0, 2)]
     await upstream.close(Patience())
@@ -440,7 +439,7 @@ def test_a_call_that_is_cancelled_in_the_same_breath_holds_up_no_end(tmp_path: P
         assert proxy.result(proxy.ask("ping")) == {}
         began = time.monotonic()
         assert proxy.end() == 0
-        assert time.monotonic() - began < SAVING
+        assert time.monotonic() - began < SAVING, "the time for which an end can be held up"
     assert len(site.effects) <= 1
 
 

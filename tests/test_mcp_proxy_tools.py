@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcp_proxy_client import Site, texts, tools
+from mcp_proxy_client import Site, texts, tools, wait_for
 from mcp_proxy_stated import KEY_SCHEMA, KEYED, POST, lists, tool
 from retry_guard import Contract
 from retry_guard_mcp_proxy._respelling import respelled
@@ -217,10 +217,12 @@ def test_nothing_of_a_schema_reaches_standard_output(site: Site) -> None:
 
 def test_a_list_can_be_asked_for_while_calls_run(site: Site) -> None:
     lists(site, [tool("first")])
-    site.fates("slow")
+    site.fates("held")
     with site.proxy() as proxy:
         given = proxy.call("first", POST)
+        wait_for(lambda: len(site.calls) == 1)
         assert tools(proxy.result(proxy.ask("tools/list")))
+        site.go()
         assert not proxy.result(given)["isError"]
 
 

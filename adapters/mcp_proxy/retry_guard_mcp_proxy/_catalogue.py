@@ -91,6 +91,7 @@ class Catalogue:
         Where there is none, the tool is guarded as if nothing were trusted.
         """
         await self.heed_pins()
+        self.tools.forget(name, self._upstream.lasts)
         if not self._must_ask(name):
             return
         async with self._listing:

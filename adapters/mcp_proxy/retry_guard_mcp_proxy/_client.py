@@ -4,7 +4,7 @@ import asyncio
 from typing import NamedTuple
 
 from retry_guard_mcp_proxy._messages import CLOSED, Message, Name, encoded, failure, name_of
-from retry_guard_mcp_proxy._streams import Outlet
+from retry_guard_mcp_proxy._outlets import Outlet
 
 LISTEN = "subscriptions/listen"
 """A request that stays open, and is made again where the server was started anew."""

@@ -1,28 +1,24 @@
 """A server that is reached over HTTP (streamable HTTP, of both generations)."""
 
 import asyncio
-import traceback
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from http import HTTPStatus
 from typing import Any
 
 import httpx2
 
 from retry_guard_mcp_proxy._asked import CANCELLED, Asked
 from retry_guard_mcp_proxy._child import Patience
-from retry_guard_mcp_proxy._client import LISTEN
-from retry_guard_mcp_proxy._errors import DownError, ServerError
+from retry_guard_mcp_proxy._errors import DownError
 from retry_guard_mcp_proxy._hearing import Heard
+from retry_guard_mcp_proxy._http_passed import passed
 from retry_guard_mcp_proxy._http_passing import Passing
 from retry_guard_mcp_proxy._http_sender import Sender
 from retry_guard_mcp_proxy._http_session import Link
+from retry_guard_mcp_proxy._http_signs import Signs
 from retry_guard_mcp_proxy._http_wire import SILENCE, Wire
 from retry_guard_mcp_proxy._messages import (
-    CLOSED,
-    INTERNAL_ERROR,
     INVALID_REQUEST,
-    NO_METHOD,
     Message,
     encoded,
     failure,
@@ -31,7 +27,6 @@ from retry_guard_mcp_proxy._messages import (
     is_response,
     request as request_of,
 )
-from retry_guard_mcp_proxy._notes import note
 from retry_guard_mcp_proxy._respelling import respelled
 from retry_guard_mcp_proxy._session import Session
 from retry_guard_mcp_proxy._upstream import NO_HEADERS, NOBODY, Ears
@@ -39,8 +34,6 @@ from retry_guard_mcp_proxy._waiting import Waiting
 
 _ENDING = 2.0
 """Seconds to end the session."""
-_PAUSE, _LONGEST = 1.0, 30.0
-"""Seconds before a stream of changes that broke off is asked for again; they double."""
 
 
 class HttpUpstream:
@@ -56,9 +49,15 @@ class HttpUpstream:
     ) -> None:
         """Connect to nothing yet. `headers`: of every request. `silence`: in place of SILENCE."""
         self._ears, self._wire = ears, Wire(url, headers, silence)
-        self._link = Link(self._wire, session, self._said, ears.anew)
-        self._sender = Sender(self._wire, self._link, session)
+        self._signs = Signs(ears.anew)
+        self._link = Link(self._wire, session, self._said, self._signs)
+        self._sender = Sender(self._wire, self._link, session, self._signs)
         self._ids, self._asked, self._passing = Waiting(), Asked(), Passing()
+
+    @property
+    def lasts(self) -> float:
+        """Seconds for which a list of tools is relied on without a sign that it is another."""
+        return self._signs.lasts
 
     def new_id(self) -> str:
         """Return an id that nobody else has."""
@@ -124,24 +123,7 @@ class HttpUpstream:
             await self._ears.said(encoded(answer), answer)
 
     async def _passed(self, line: bytes, message: Message) -> None:
-        """Make a request of the client, and hand on the answer, or what went wrong."""
-        try:
-            found = await self._answered(line, message)
-        except Exception as error:  # noqa: BLE001 - whatever went wrong, the client waits
-            answer = _failure(message["id"], error)
-            found = Heard(encoded(answer), answer)
-        await self._ears.said(*found)
-
-    async def _answered(self, line: bytes, message: Message) -> Heard:
-        pause = _PAUSE
-        while True:
-            try:
-                return (await self._sender.ask(line, message)).heard
-            except (httpx2.TransportError, ServerError):
-                if message["method"] != LISTEN or self._sender.closed:
-                    raise
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, _LONGEST)
+        await self._ears.said(*await passed(self._sender, line, message))
 
     async def close(self, patience: Patience) -> None:
         """Let the client's requests end, in time; end the session, make no further request."""
@@ -152,14 +134,3 @@ class HttpUpstream:
             async with asyncio.timeout(_ENDING):
                 await self._link.close()
         await self._wire.close()
-
-
-def _failure(given: object, error: Exception) -> Message:
-    """The answer to a request that failed."""
-    if isinstance(error, httpx2.HTTPStatusError):
-        code = NO_METHOD if error.response.status_code == HTTPStatus.NOT_FOUND else INTERNAL_ERROR
-        return failure(given, code, str(error))
-    if isinstance(error, httpx2.HTTPError | ServerError):
-        return failure(given, CLOSED, f"Connection closed: {str(error) or type(error).__name__}")
-    note(f"a message was not passed on:\n{''.join(traceback.format_exception(error))}")
-    return failure(given, INTERNAL_ERROR, "the proxy failed at it")

@@ -79,13 +79,12 @@ def _read(body: bytes) -> list[Heard]:
     return [found]
 
 
-async def refusal(response: httpx2.Response, given: object) -> Heard:
-    """Return the server's own answer to a request, in a response that is no success.
+def refusal(response: httpx2.Response, given: object) -> Heard:
+    """Return the server's own answer to a request, in a response that is no success and was read.
 
     Raises `httpx2.HTTPStatusError` where there is none: the status says what happened then. An
     error without the id of the request is of a server that had not read the request.
     """
-    await response.aread()
     for found in _read(response.content):
         if answers(found, given):
             return found

@@ -5,28 +5,21 @@ from collections.abc import Callable, Mapping
 
 import httpx2
 
-from retry_guard_mcp_proxy._errors import DownError, ServerError
+from retry_guard_mcp_proxy._errors import ClosedError, DownError
+from retry_guard_mcp_proxy._http_asking import Asking, Reply
 from retry_guard_mcp_proxy._http_headers import Headers
+from retry_guard_mcp_proxy._http_learning import LIST, Learning
 from retry_guard_mcp_proxy._http_lost import LostError
 from retry_guard_mcp_proxy._http_session import Link
-from retry_guard_mcp_proxy._http_wire import Asking, Reply, Wire
-from retry_guard_mcp_proxy._messages import (
-    Message,
-    encoded,
-    is_object,
-    meta_of,
-    object_in,
-    params_of,
-    request,
-)
+from retry_guard_mcp_proxy._http_signs import Signs
+from retry_guard_mcp_proxy._http_wire import Wire
+from retry_guard_mcp_proxy._messages import Message, is_object, object_in, params_of
 from retry_guard_mcp_proxy._notes import note
-from retry_guard_mcp_proxy._session import PROTOCOL, Session, is_stateless
+from retry_guard_mcp_proxy._session import Session, is_stateless
 from retry_guard_mcp_proxy._upstream import NO_HEADERS, NOBODY
 
-INITIALIZE, INITIALIZED, LIST = "initialize", "notifications/initialized", "tools/list"
+INITIALIZE, INITIALIZED = "initialize", "notifications/initialized"
 CALL = "tools/call"
-_PAGES = 100
-"""Pages of a list of tools that are looked at."""
 
 
 class Sender:
@@ -35,11 +28,12 @@ class Sender:
     `closed`: no further request is made.
     """
 
-    def __init__(self, wire: Wire, link: Link, session: Session) -> None:
+    def __init__(self, wire: Wire, link: Link, session: Session, signs: Signs) -> None:
         """Send nothing yet."""
         self.closed = False
-        self._wire, self._link, self._session = wire, link, session
+        self._wire, self._link, self._session, self._signs = wire, link, session, signs
         self._headers, self._order = Headers(), asyncio.Lock()
+        self._learning = Learning(self.ask)
         # Requests of the proxy's own that were refused for want of a session: `goes` may put one
         # off once the next session is there, and it is the same request when it comes again.
         self._again = set[object]()
@@ -66,7 +60,9 @@ class Sender:
             except LostError:
                 if given is not None:
                     self._again.add(given)
-        return await self._ask(line, message, more, goes, is_last=True)
+        reply = await self._ask(line, message, more, goes, is_last=True)
+        self._again.discard(given)
+        return reply
 
     async def _ask(
         self,
@@ -86,7 +82,7 @@ class Sender:
         if in_session:
             await self._link.ready()
         elif message["method"] == CALL and not self._headers.listed:
-            await self._learn(message)
+            await self._learning.learn(message, lambda: self._headers.listed)
         number = self._link.number
         headers = self._link.headers if in_session else self._headers.of(message)
         asking = Asking(
@@ -97,12 +93,7 @@ class Sender:
             resumes=not stateless,
             goes=goes,
         )
-        try:
-            reply = await self._wire.ask(asking)
-        except httpx2.HTTPStatusError as error:
-            if in_session and self._link.lost(number, error):
-                raise _lost(error) from None
-            raise
+        reply = await self._asked(asking, number if in_session else None)
         # What it says again in a session that is new is the answer.
         if reply.refused is not None and in_session and not is_last:
             answer = reply.heard.message
@@ -112,26 +103,26 @@ class Sender:
         self._note(message["method"], reply)
         return reply
 
+    async def _asked(self, asking: Asking, number: int | None) -> Reply:
+        """Make the request. `number`: of the session that it is in; None: in none."""
+        try:
+            return await self._wire.ask(asking)
+        except httpx2.HTTPStatusError as error:
+            if number is not None and self._link.lost(number, error):
+                raise _lost(error) from None
+            self._signs.failed(error)
+            raise
+        except (httpx2.HTTPError, ClosedError) as error:
+            self._signs.failed(error)
+            raise
+
     def _note(self, method: str, reply: Reply) -> None:
+        self._signs.answered(reply.heard.message)
         if method == INITIALIZE:
             self._link.opened(reply)
         elif method == LIST and is_object(reply.heard.message):
+            self._signs.listed(reply.heard.message)
             self._headers.learn(reply.heard.message)
-
-    async def _learn(self, message: Message) -> None:
-        """Ask for the list of tools that the client has not asked for: headers depend on it."""
-        meta = meta_of(params_of(message))
-        params: Message = {"_meta": {n: v for n, v in meta.items() if n.startswith(PROTOCOL)}}
-        for page in range(_PAGES):
-            asked = request(f"retry-guard-tools-{page}", LIST, params)
-            try:
-                answer = (await self.ask(encoded(asked), asked)).heard.message
-            except (httpx2.HTTPError, ServerError):
-                return
-            cursor = object_in(answer, "result").get("nextCursor") if is_object(answer) else None
-            if not isinstance(cursor, str):
-                return
-            params = {**params, "cursor": cursor}
 
     async def tell(self, line: bytes, message: Message) -> None:
         """Send what gets no answer. Whatever goes wrong is the operator's to know."""
@@ -142,7 +133,7 @@ class Sender:
             except httpx2.HTTPStatusError as error:
                 self._link.lost(number, error)
                 note(f"a message was not taken: {error}")
-            except httpx2.HTTPError as error:
+            except (httpx2.HTTPError, ClosedError) as error:
                 note(f"a message was not sent: {str(error) or type(error).__name__}")
         if message.get("method") == INITIALIZED:
             self._link.listen()

@@ -1,18 +1,20 @@
 """The session at a server that is reached over HTTP: opened again where the server lost it."""
 
 import asyncio
+import traceback
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import aclosing
-from http import HTTPStatus
+from functools import partial
 
 import httpx2
 
 from retry_guard_mcp_proxy._errors import DownError, RefusedError, ServerError
 from retry_guard_mcp_proxy._hearing import Heard
-from retry_guard_mcp_proxy._http_events import Tail, messages
+from retry_guard_mcp_proxy._http_asking import Asking, Hear, Reply
 from retry_guard_mcp_proxy._http_headers import SESSION, VERSION
+from retry_guard_mcp_proxy._http_listening import Listening
 from retry_guard_mcp_proxy._http_lost import is_lost
-from retry_guard_mcp_proxy._http_wire import Asking, Hear, Reply, Wire
+from retry_guard_mcp_proxy._http_signs import Signs
+from retry_guard_mcp_proxy._http_wire import Wire
 from retry_guard_mcp_proxy._messages import (
     CLOSED,
     Message,
@@ -22,13 +24,12 @@ from retry_guard_mcp_proxy._messages import (
     object_in,
     request,
 )
+from retry_guard_mcp_proxy._notes import note
 from retry_guard_mcp_proxy._session import Session
 from retry_guard_mcp_proxy._wishes import ask_again
 
 OPENING = 30.0
 """Seconds that a server has to open a session again."""
-_PAUSE, _LONGEST = 1.0, 30.0
-"""Seconds before a stream that ended is opened again; each time in vain doubles them."""
 
 
 class Link:
@@ -39,21 +40,21 @@ class Link:
         wire: Wire,
         session: Session,
         said: Callable[[int, Heard], Awaitable[None]],
-        anew: Callable[[], None],
+        signs: Signs,
         limit: float = OPENING,
     ) -> None:
-        """There is none yet. `said`: hears what the server says by itself. `anew`: see `Ears`.
+        """There is none yet. `said`: hears what the server says by itself.
 
         `limit`: in place of OPENING.
         """
-        self._anew = anew
+        self._signs = signs
         self.number = self._count = 0
         self._wire, self._session, self._said = wire, session, said
         self._id: str | None = None
         self._version: str | None = None
         self._lost, self._opening = False, asyncio.Lock()
         self._limit, self._in_vain, self._why = limit, 0, ""
-        self._listening: asyncio.Task[None] | None = None
+        self._listening = Listening(wire, signs.anew)
 
     @property
     def headers(self) -> Mapping[str, str]:
@@ -62,11 +63,14 @@ class Link:
         return {name: value for name, value in known.items() if value is not None}
 
     def hear(self) -> Hear:
-        """Return who hears what the server says in this session."""
+        """Return who hears what the server says in this session, whatever that does to us."""
         number = self.number
 
         async def hear(found: Heard) -> None:
-            await self._said(number, found)
+            try:
+                await self._said(number, found)
+            except Exception:  # noqa: BLE001 - what follows it, such as the answer, is heard too
+                note(f"a message was not passed on:\n{traceback.format_exc()}")
 
         return hear
 
@@ -75,8 +79,8 @@ class Link:
         message = reply.heard.message
         if not is_object(message) or "result" not in message:
             return
-        self._anew()
-        self.quiet()
+        self._signs.anew()
+        self._listening.end()
         version = object_in(message, "result").get("protocolVersion")
         self._id = reply.headers.get(SESSION)
         self._version = version if isinstance(version, str) else None
@@ -103,6 +107,7 @@ class Link:
                 try:
                     await asyncio.wait_for(self._open(opening), self._limit)
                 except (TimeoutError, httpx2.HTTPError, ServerError) as error:
+                    self._lost = True  # also one that was opened, and never heard that it is
                     self._in_vain += 1
                     self._why = str(error) or "it did not answer"
                 else:
@@ -139,43 +144,10 @@ class Link:
 
     def listen(self) -> None:
         """Begin to hear what the server says by itself."""
-        self.quiet()
-        self._listening = asyncio.create_task(self._listen(self.number))
-
-    def quiet(self) -> None:
-        """Hear it no longer."""
-        if self._listening is not None:
-            self._listening.cancel()
-
-    async def _listen(self, number: int) -> None:
-        tail, pause, hear = Tail(), _PAUSE, self.hear()
-        while True:
-            try:
-                async with (
-                    self._wire.events(self.headers, tail) as response,
-                    aclosing(messages(response, tail)) as said,
-                ):
-                    async for found in said:
-                        pause = _PAUSE
-                        await hear(found)
-            except httpx2.HTTPStatusError as error:
-                if self.lost(number, error) or not _may_change(error.response):
-                    return  # the next request opens the session again; or there is no such stream
-            except httpx2.HTTPError:
-                pass  # the stream broke off: it is opened again
-            await asyncio.sleep(max(pause, tail.pause or 0))
-            pause = min(2 * pause, _LONGEST)
+        self._listening.begin(self.headers, self.hear(), partial(self.lost, self.number))
 
     async def close(self) -> None:
         """End the session."""
-        self.quiet()
+        self._listening.end()
         if self._id is not None and not self._lost:
             await self._wire.end(self.headers)
-
-
-def _may_change(response: httpx2.Response) -> bool:
-    """Whether a refusal may be for now only: a server may still hold the stream that broke off."""
-    return response.is_server_error or response.status_code in (
-        HTTPStatus.CONFLICT,
-        HTTPStatus.TOO_MANY_REQUESTS,
-    )

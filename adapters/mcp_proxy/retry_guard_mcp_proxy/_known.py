@@ -1,5 +1,6 @@
 """What the server has said of its tools, and what of it counts."""
 
+import time
 from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Any
@@ -37,6 +38,7 @@ class Known:
         self.contracts, self._trust, self._adopt = contracts, trust, adopt
         self.known: dict[str, Message] = {}
         self.fresh: dict[str, Message] = {}
+        self._heard_at: dict[str, float] = {}
         self.unlisted: dict[str, Contract] = {}
         self.failed: str | None = None
         self.words: dict[str, Word] = {}
@@ -66,6 +68,13 @@ class Known:
         self.life += 1
         self.servers += not is_same
         self._reweigh()
+
+    def forget(self, name: str, lasts: float) -> None:
+        """Rely on no list any more, where trust in a tool rests on what was heard so long ago."""
+        rests = self._trust.rests_on(name) if self._trust is not None else ()
+        until = time.monotonic() - lasts
+        if any(one in self.fresh and self._heard_at[one] < until for one in rests):
+            self.restarted()
 
     def trusts(self, trust: Trust) -> None:
         """Let the operator's word of what is trusted count from now on."""
@@ -99,6 +108,7 @@ class Known:
         if name not in self.words or not same_words(self.known.get(name), tool):
             self._pending[name] = None
         self.known[name] = self.fresh[name] = tool
+        self._heard_at[name] = time.monotonic()
 
     def weigh(self, most: int) -> bool:
         """Weigh some of what was listed; return whether there is more. A call does it by itself."""

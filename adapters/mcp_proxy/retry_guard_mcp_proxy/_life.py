@@ -10,8 +10,9 @@ from retry_guard_mcp_proxy._child import Patience, end
 from retry_guard_mcp_proxy._errors import ClosedError, DownError
 from retry_guard_mcp_proxy._hearing import Heard, heard
 from retry_guard_mcp_proxy._notes import note
+from retry_guard_mcp_proxy._outlets import Inlet, UnwrittenError, outlet
 from retry_guard_mcp_proxy._pulse import Pulse
-from retry_guard_mcp_proxy._streams import Inlet, UnwrittenError, lines, outlet, pieces
+from retry_guard_mcp_proxy._streams import lines, pieces
 from retry_guard_mcp_proxy._upstream import NOBODY
 
 _DRAIN = 1.0

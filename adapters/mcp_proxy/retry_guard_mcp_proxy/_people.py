@@ -10,7 +10,7 @@ from retry_guard_mcp_proxy._asked import CANCELLED
 from retry_guard_mcp_proxy._asker import Asker
 from retry_guard_mcp_proxy._client import Client
 from retry_guard_mcp_proxy._errors import ClosedError
-from retry_guard_mcp_proxy._form import ELICIT, answer_in, form, takes_forms
+from retry_guard_mcp_proxy._form import ELICIT, answer_in, for_person, form, takes_forms
 from retry_guard_mcp_proxy._messages import Message, encoded, is_object, request as request_of
 from retry_guard_mcp_proxy._session import Session, abilities_in
 from retry_guard_mcp_proxy._state import Reply, States
@@ -53,7 +53,7 @@ class People:
         if question is None or question.id in self._put:
             return None
         self._put.add(question.id)
-        return question
+        return for_person(question, outcome)
 
     def _can_ask(self, request: Message) -> bool:
         return self._asks and takes_forms(abilities_in(request, self._session))

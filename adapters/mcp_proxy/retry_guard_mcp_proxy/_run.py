@@ -14,12 +14,13 @@ from retry_guard_mcp_proxy._client import Client
 from retry_guard_mcp_proxy._errors import ServerError
 from retry_guard_mcp_proxy._guarding import Desk, Reception
 from retry_guard_mcp_proxy._notes import Log
+from retry_guard_mcp_proxy._outlets import outlet
 from retry_guard_mcp_proxy._relay import Relay
 from retry_guard_mcp_proxy._session import Session
 from retry_guard_mcp_proxy._settings import Settings
 from retry_guard_mcp_proxy._signals import ENDING, Signals
 from retry_guard_mcp_proxy._stdio import StdioUpstream
-from retry_guard_mcp_proxy._streams import lines, outlet, pieces
+from retry_guard_mcp_proxy._streams import lines, pieces
 from retry_guard_mcp_proxy._upstream import Ears, Upstream
 from retry_guard_mcp_proxy._way_back import WayBack
 

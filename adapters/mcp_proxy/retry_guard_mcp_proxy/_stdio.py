@@ -1,5 +1,6 @@
 """A server that is a process: what is said to it, and what it says."""
 
+import math
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -30,6 +31,9 @@ OPENING = 30.0
 
 class StdioUpstream:
     """A process. When it ended, the next request starts it again, with its session."""
+
+    lasts = math.inf
+    """Its end is seen."""
 
     def __init__(
         self, command: Sequence[str], session: Session, ears: Ears, opening: float = OPENING

@@ -42,6 +42,14 @@ NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 class Upstream(Protocol):
     """The server."""
 
+    @property
+    def lasts(self) -> float:
+        """Seconds for which what it lists is relied on, where nobody sees it become another one.
+
+        Infinite where that is seen.
+        """
+        ...
+
     async def pass_on(self, line: bytes, message: Message | list[Message]) -> None:
         """Pass on what the client said, after what it said before; return soon.
 
