@@ -1,6 +1,7 @@
 """Servers over HTTP for the proxy to reach: one of an SDK as a process, one that is scripted."""
 
 import contextlib
+import itertools
 import json
 import os
 import shutil
@@ -118,18 +119,20 @@ class Got(NamedTuple):
 
 
 Step = bytes | float | str
-"""What is written; seconds to wait; `reset`: the connection is reset."""
+"""What is written; seconds to wait; `reset`: the connection is reset; `close`: it is closed."""
 Script = Callable[[Got], Sequence[Step]]
 
 
 class RawServer:
     """Answers each request as a script says, a connection each, and then closes it."""
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Script, host: str = "127.0.0.1") -> None:
         self.script, self.got = script, list[Got]()
         self.over, self.lost, self.asked = (threading.Event() for _ in range(3))
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}/mcp"
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self._listener = socket.create_server((host, 0), family=family)
+        self.port: int = self._listener.getsockname()[1]
+        self.url = f"http://{f'[{host}]' if ':' in host else host}:{self.port}/mcp"
         threading.Thread(target=self._accept, daemon=True).start()
 
     def __enter__(self) -> Self:
@@ -161,13 +164,16 @@ class RawServer:
             self.got.append(got)
             self.asked.set()
             for step in self.script(got):
-                if isinstance(step, bytes):
-                    connection.sendall(step)
-                elif isinstance(step, float):
-                    self.over.wait(step)
-                else:
-                    linger = struct.pack("ii", 1, 0)
-                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+                self._take(connection, step)
+
+    def _take(self, connection: socket.socket, step: Step) -> None:
+        if isinstance(step, bytes):
+            connection.sendall(step)
+        elif isinstance(step, float):
+            self.over.wait(step)
+        elif step == "reset":
+            linger = struct.pack("ii", 1, 0)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
 
     def heard(self) -> bool:
         """Whether a request comes soon."""
@@ -182,6 +188,28 @@ class RawServer:
         return [one for one in self.got if one.method == method]
 
 
+class KeptServer(RawServer):
+    """Keeps its connections, until a script ends with `close` or resets one.
+
+    `connections`: the number of the connection on which each request came.
+    """
+
+    def __init__(self, script: Script) -> None:
+        self.connections, self._count = list[int](), itertools.count()
+        super().__init__(script)
+
+    def _answer(self, connection: socket.socket) -> None:
+        number = next(self._count)
+        while (got := _read(connection)) is not None:
+            self.got.append(got)
+            self.connections.append(number)
+            steps = self.script(got)
+            for step in steps:
+                self._take(connection, step)
+            if any(isinstance(step, str) for step in steps):
+                return
+
+
 def _read(connection: socket.socket) -> Got | None:
     file = connection.makefile("rb")
     http, path = (*file.readline().decode().split(" "), "", "")[:2]
@@ -191,8 +219,10 @@ def _read(connection: socket.socket) -> Got | None:
     return Got(http, path, head, json.loads(body) if body else {}) if http else None
 
 
-def response(body: bytes, *head: str, status: str = "200 OK") -> bytes:
-    lines = (f"HTTP/1.1 {status}", *head, f"Content-Length: {len(body)}", "Connection: close")
+def response(body: bytes, *head: str, status: str = "200 OK", keeps: bool = False) -> bytes:
+    """Return a response. `keeps`: its connection is kept."""
+    ends = "Connection: keep-alive" if keeps else "Connection: close"
+    lines = (f"HTTP/1.1 {status}", *head, f"Content-Length: {len(body)}", ends)
     return "\r\n".join((*lines, "", "")).encode() + body
 
 
@@ -241,6 +271,11 @@ def usual(got: Got) -> Sequence[Step] | None:
             return (said(result(got, {})),)
         case _:
             return (response(b"", status="202 Accepted"),)
+
+
+def kept(step: bytes) -> bytes:
+    """Return the same response, whose connection is kept."""
+    return step.replace(b"Connection: close", b"Connection: keep-alive", 1)
 
 
 def calls(script: Script) -> Script:

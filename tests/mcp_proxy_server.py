@@ -135,6 +135,8 @@ class Server:
                 self.grant(message["id"], params)
             case "subscriptions/listen":
                 self.say({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+            case "tools/list" if "held" in inside(params, "_meta"):
+                pass  # who asks gives the answer too, with `raw`
             case "tools/list":
                 self.wait_until_open()
                 self.list(message["id"], params, stateless=stateless)

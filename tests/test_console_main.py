@@ -126,7 +126,7 @@ def test_an_error_of_many_lines_is_said_in_one(
 
     monkeypatch.setattr("retry_guard_console._ledger_verbs.open_ledger", fail)
     assert main(["ledger", "list"]) == 2
-    assert capsys.readouterr().err == "retry-guard: first second third\n"
+    assert capsys.readouterr().err == "retry-guard: first; second; third\n"
 
 
 def many(path: Path) -> list[str]:

@@ -46,6 +46,37 @@ def test_a_stated_contract_guards_and_authorises_no_second_send(
     assert [call["name"] for call in site.calls] == ["post"]
 
 
+LONG = "(a|a)*$"
+"""Takes 2**n steps to find that n letters `a`, and then another one, do not fit."""
+
+
+@pytest.mark.parametrize("mode", ["guard", "observe"])
+def test_what_a_server_states_is_no_program_that_runs_in_the_proxy(site: Site, mode: str) -> None:
+    lists(site, [tool("post", {"unknown": [{"message": LONG}]})])
+    with site.proxy("--mode", mode) as proxy:
+        proxy.answer(proxy.ask("tools/list"))
+        assert not proxy.called("post", {**KEY, "text": 34 * "a" + "b"})["isError"]
+
+
+def test_plain_words_that_a_server_says_prove_nothing_count() -> None:
+    signs = [{"message": "will be retried"}, {"code": 7}, {"message": LONG}, {"message": "a.b"}]
+    contract = Contract.model_validate({"tool": "post", "unknown": signs})
+    assert strict(contract).unknown == contract.unknown[:2]
+    assert strict(contract, was_trusted=True).unknown == contract.unknown
+
+
+@pytest.mark.parametrize("mode", ["guard", "observe"])
+@pytest.mark.parametrize("pattern", [f"a{{{10**20}}}", 20_000 * "(" + 20_000 * ")", "("])
+def test_an_expression_that_cannot_be_compiled_costs_no_list(
+    site: Site, mode: str, pattern: str
+) -> None:
+    lists(site, [tool("post", {"not_executed": [{"message": pattern}]}), tool("other")])
+    with site.proxy("--mode", mode) as proxy:
+        listed = proxy.answer(proxy.ask("tools/list"))["result"]["tools"]
+        assert [one["name"] for one in listed] == ["post", "other"]
+        assert proxy.said("what its server states is no contract")
+
+
 def test_without_a_stated_contract_the_same_call_passes_each_time(site: Site) -> None:
     lists(site, [tool("post", annotations={"destructiveHint": True, "idempotentHint": True})])
     with site.proxy() as proxy:

@@ -116,6 +116,29 @@ def test_a_server_that_says_that_its_list_has_changed_is_asked_for_it(
 
 
 @KINDS
+def test_a_list_that_was_asked_for_before_it_changed_does_not_count_after_that(
+    site: Site, contract: Json
+) -> None:
+    """Its answer comes last, and tells of what was."""
+    trusted(site, contract)
+    with site.proxy() as proxy:
+        given = proxy.ask("tools/list", {"_meta": {"held": "the test gives its answer"}})
+        wait_for(lambda: asked(site) == 2)
+        was = json.loads((site.folder / "tools.json").read_text())[0]
+        upgraded(site)
+        said = [
+            {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"},
+            {"jsonrpc": "2.0", "id": given, "result": {"tools": was}},
+        ]
+        lines = b"".join(json.dumps(one).encode() + b"\n" for one in said)
+        proxy.ask("raw", {"bytes": base64.b64encode(lines).decode()})
+        assert len(proxy.answer(given)["result"]["tools"]) == 2
+        site.fates("error_after")
+        assert proxy.called("post", POST)["isError"]
+    assert (names(site), len(site.effects)) == (["post"], 1)
+
+
+@KINDS
 def test_trust_counts_again_in_a_life_that_states_the_same(site: Site, contract: Json) -> None:
     """The proxy asks for the list of that life itself, before anything rests on it."""
     trusted(site, contract)

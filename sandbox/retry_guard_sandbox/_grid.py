@@ -151,6 +151,7 @@ def _in_order(name: str, given: Sequence[str]) -> tuple[str, ...]:
     unknown = [item for item in given if item not in valid]
     if unknown or not given:
         what = f"unknown {name}: {', '.join(unknown)}" if unknown else f"no {name} given"
-        msg = f"{what}; choose from {', '.join(valid)}, or all"
+        every = "" if "all" in valid else ", or all"
+        msg = f"{what}; choose from {', '.join(valid)}{every}"
         raise GridError(msg)
     return tuple(item for item in valid if item in given)

@@ -11,7 +11,7 @@ from retry_guard_console._interrupts import interruptible
 from retry_guard_console._models import staged_models, staged_replay
 from retry_guard_console._outputs import opened, told
 from retry_guard_console._play import Scripts
-from retry_guard_console._shared import complain, refuse
+from retry_guard_console._shared import complain, one_line, refuse, why
 from retry_guard_console._tables import print_report
 from retry_guard_core import GuardError
 
@@ -63,7 +63,7 @@ def run(given: argparse.Namespace) -> int:
             return _read(given)
         return _run(given)
     except GuardError as error:
-        return refuse("ab", " ".join(str(error).split()))
+        return refuse("ab", one_line(error))
 
 
 def _read(given: argparse.Namespace) -> int:
@@ -76,8 +76,10 @@ def _read(given: argparse.Namespace) -> int:
     with file, opened(given) as outputs:
         try:
             result = _report(given, read_rows(file))
-        except (RowError, OSError, ValueError) as error:
+        except RowError as error:
             raise GuardError(f"--from {source}: {error}") from error
+        except (OSError, ValueError) as error:
+            raise GuardError(f"--from {source}: {why(error)}; name another file") from error
         print_report(result)
         outputs.finish(result, bounds=bounds)
     return result.exit_code

@@ -22,10 +22,11 @@ class Named:
     server: "Settings | None"
 
 
-def named(given: argparse.Namespace, options: Options, ledger: str | None) -> Named:
+def named(given: argparse.Namespace, options: Options, ledger: str | None, what: str) -> Named:
     """Return what was said. Options may also stand between the word and `--`.
 
-    Raises `ValueError` for what is said wrong. It shows no secret.
+    `what`: what the word is, for whoever leaves it out. Raises `ValueError` for what is said
+    wrong. It shows no secret.
     """
     from retry_guard_mcp_proxy import Settings
 
@@ -33,7 +34,7 @@ def named(given: argparse.Namespace, options: Options, ledger: str | None) -> Na
     before = words[: words.index("--")] if "--" in words else words
     given.command = words[len(before) + 1 :]
     if not before or before[0].startswith("-"):
-        raise ValueError("the word that it is about is missing: see --help")
+        raise ValueError(f"say {what} first: see --help")
     _also(given, options, before[1:])
     url, headers = checked_url(given), headers_of(given)
     if not given.command and url is None:

@@ -54,7 +54,7 @@ def trust(given: argparse.Namespace) -> int:
     Raises `GuardError` for a server that cannot be asked, and files that cannot be written.
     """
     try:
-        about = named(given, options, given.ledger)
+        about = named(given, options, given.ledger, "a name for the server")
     except ValueError as error:
         return refuse(_COMMAND, str(error))
     if about.server is None:

@@ -63,7 +63,7 @@ def check_options(parser: argparse.ArgumentParser) -> None:
 def check(given: argparse.Namespace) -> int:
     """Print what is wrong with a contracts file, and what does not fit the server."""
     try:
-        about = named(given, check_options, None)
+        about = named(given, check_options, None, "which contracts file")
     except ValueError as error:
         return refuse("contracts check", str(error))
     file = Path(about.word)

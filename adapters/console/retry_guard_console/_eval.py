@@ -13,7 +13,7 @@ from retry_guard_console._eval_report import print_episode, print_report
 from retry_guard_console._eval_target import TargetGiven, target_of
 from retry_guard_console._interrupts import Interrupt, interruptible
 from retry_guard_console._outputs import Outputs, opened
-from retry_guard_console._shared import refuse
+from retry_guard_console._shared import one_line, refuse
 from retry_guard_core import GuardError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def run(given: argparse.Namespace) -> int:
         with opened(given) as outputs:
             return _run(given, plan, target_of(given.target), outputs)
     except GuardError as error:
-        return refuse("eval", " ".join(str(error).split()))
+        return refuse("eval", one_line(error))
 
 
 def _run(

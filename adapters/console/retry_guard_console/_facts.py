@@ -1,5 +1,6 @@
 """A record as a person or a machine reads it."""
 
+import hashlib
 import json
 import math
 from dataclasses import asdict, is_dataclass
@@ -7,11 +8,23 @@ from typing import Any
 
 from retry_guard_console._shared import moment
 from retry_guard_core import GuardError, Record
-from retry_guard_ledgers import about
+from retry_guard_ledgers import about, standing
 
 HIDDEN = "hidden (--show-key shows it)"
 
+_MARK = 8
+
 _TIMES = ("ended", "read_at", "settled_at", "asked_at", "claimed", "lease")
+
+
+def last_sent(record: Record) -> float:
+    """Return when it was last sent, or claimed where it was not."""
+    return max(record.sends, default=record.claimed)
+
+
+def mark_of(record: Record) -> str:
+    """Return what tells one standing of an action from another: it changes as that does."""
+    return hashlib.sha256(repr(standing(record)).encode()).hexdigest()[:_MARK]
 
 
 def facts(record: Record, *, show_key: bool = False) -> dict[str, Any]:
@@ -21,6 +34,7 @@ def facts(record: Record, *, show_key: bool = False) -> dict[str, Any]:
     return {
         "id": action.id,
         "state": record.state,
+        "mark": mark_of(record),
         "scope": action.scope,
         "tool": record.tool,
         "resource": action.resource,

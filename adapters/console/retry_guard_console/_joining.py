@@ -22,8 +22,12 @@ def join(address: str) -> int:
     host, _, port = address.rpartition(":")
     try:
         connection = socket.create_connection((host, int(port)))
-    except (OSError, ValueError, OverflowError) as error:
-        raise GuardError(f"sandbox: no episode is served at {address}: {error}") from error
+    except OSError as error:
+        why = error.strerror or error
+        raise GuardError(f"sandbox: no episode is served at {address}: {why}") from error
+    except (ValueError, OverflowError) as error:
+        msg = f"sandbox: no episode is served at {address}: it is no HOST:PORT"
+        raise GuardError(msg) from error
     with connection:
         connection.sendall(os.environ.get(TOKEN, "").encode() + b"\n")
         Thread(target=_hand_in, args=(connection,), daemon=True).start()

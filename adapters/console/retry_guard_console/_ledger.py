@@ -2,10 +2,11 @@
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retry_guard_console import _ledger_verbs as verbs
-from retry_guard_console._shared import add_ledger_option
+from retry_guard_console._shared import add_ledger_option, text
 
 if TYPE_CHECKING:
     from retry_guard_console._shared import Subparsers
@@ -17,6 +18,7 @@ examples:
   retry-guard ledger list --state open
   retry-guard ledger show 3f9c
   retry-guard ledger resolve 3f9c happened --result '{"id": "ch_1"}'
+  retry-guard ledger export --since 2026-11-30 --out records.jsonl
 """
 _LIST = """\
 example:
@@ -42,8 +44,20 @@ answers:
   again            repeat it once, on purpose
   abandon          given up: repeats in its turn stay refused, later turns may start anew
 
-example:
+An answer is refused where the action has changed since it was asked for. With --seen it is refused
+also where it has changed since `ledger show` showed it, with that mark. Of an action that is done,
+again is taken with --seen only.
+
+examples:
   retry-guard ledger resolve 3f9c happened --result '{"id": "ch_1"}'
+  retry-guard ledger resolve 3f9c again --seen 5d41402a
+"""
+_EXPORT = """\
+example:
+  retry-guard ledger export --scope acme --state open
+  retry-guard ledger export --tool charge --since 2026-11-30T12:00:00Z --out records.jsonl
+
+A line has what `retry-guard ledger show --json` shows: arguments and results, and no keys.
 """
 _PRUNE = """\
 example:
@@ -62,7 +76,7 @@ def add(subparsers: "Subparsers") -> None:
     )
     kinds = parser.add_subparsers(required=True, metavar="WHAT")
     listed = _verb(kinds, "list", verbs.list_all, "unresolved actions first, oldest first", _LIST)
-    listed.add_argument("--state", choices=verbs.STATES, help="only actions in this state")
+    _state(listed)
     listed.add_argument(
         "--observed",
         action="store_true",
@@ -74,8 +88,11 @@ def add(subparsers: "Subparsers") -> None:
     _resolve(_verb(kinds, "resolve", verbs.resolve, "say what happened to an action", _RESOLVE))
     for one in (listed, shown):
         one.add_argument("--json", action="store_true", help="print JSON, for machines")
+    _export(_verb(kinds, "export", verbs.export, "records for other programs", _EXPORT))
     for one in kinds.choices.values():
-        one.add_argument("--scope", help="only this scope (the account that is acted for)")
+        one.add_argument(
+            "--scope", type=text, help="only this scope (the account that is acted for)"
+        )
     pruned = _verb(kinds, "prune", verbs.prune, "drop old results; the facts stay", _PRUNE)
     pruned.add_argument(
         "--keep", type=float, default=86400.0, metavar="SECONDS", help="default: a day"
@@ -91,6 +108,32 @@ def _resolve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--final", action="store_true", help="with did-not-happen: the request can no longer run"
     )
+
+    parser.add_argument(
+        "--seen", metavar="MARK", help="the mark that the action bore when you looked at it"
+    )
+
+
+def _export(parser: argparse.ArgumentParser) -> None:
+    _state(parser)
+    parser.add_argument("--tool", type=text, metavar="NAME", help="only calls of this tool")
+    parser.add_argument(
+        "--since",
+        type=verbs.since,
+        metavar="TIME",
+        help="only what was sent, answered or settled since then: 2026-11-30T12:00:00Z (UTC where "
+        "no zone is given), or seconds of the epoch",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="write a file that you alone can read, in place of standard output",
+    )
+
+
+def _state(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--state", choices=verbs.STATES, help="only actions in this state")
 
 
 def _verb(

@@ -4,12 +4,13 @@ import argparse
 import contextlib
 import io
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from importlib import import_module
 from types import ModuleType
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from retry_guard_console._shared import complain, let_go
+from retry_guard_console._shared import complain, let_go, one_line
 from retry_guard_core import GuardError
 
 COMMANDS = ("ab", "bound", "eval", "sandbox", "mcp", "ledger", "contracts", "doctor")
@@ -45,6 +46,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 class _Parser(argparse.ArgumentParser):
     """A parser that refuses in one line, and says where help is for the words that are wrong."""
 
+    def __init__(self, **given: Any) -> None:  # noqa: ANN401 - as argparse makes it
+        """Name what is no number in words that are not Python's."""
+        super().__init__(**given)
+        self.register("type", float, partial(_number, float, "number"))
+        self.register("type", int, partial(_number, int, "whole number"))
+
     def parse_known_args(  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride] - one of its overloads, which is how it is called
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
@@ -57,6 +64,13 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, and where help is; exit with 2."""
         self.exit(USAGE, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
+def _number(kind: Callable[[str], float], what: str, given: str) -> float:
+    try:
+        return kind(given)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{given!r} is no {what}") from None
 
 
 def modules(names: Iterable[str]) -> list[ModuleType]:
@@ -91,7 +105,7 @@ def _guarded(argv: Sequence[str] | None) -> int:
         code = _run(argv)
         sys.stdout.flush()
     except GuardError as error:
-        complain(f": {' '.join(str(error).split())}")
+        complain(f": {one_line(error)}")
         return USAGE
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retry_guard_console._mcp_url import add_options, checked_url, headers_of
-from retry_guard_console._shared import WELL, add_ledger_option, refuse
+from retry_guard_console._shared import WELL, add_ledger_option, refuse, text
 
 if TYPE_CHECKING:
     from retry_guard_console._shared import Subparsers
@@ -48,6 +48,7 @@ def add(subparsers: "Subparsers") -> None:
     add_ledger_option(parser)
     parser.add_argument(
         "--scope",
+        type=text,
         metavar="NAME",
         help="the account that its tools act for (default: the user of this system, and the "
         "server's URL, or its command and this folder: say it where one account is reached from "
@@ -100,6 +101,8 @@ def run(given: argparse.Namespace) -> int:
         return refuse("mcp", str(error))
     if not command and url is None:
         return refuse("mcp", "say how to start the server: retry-guard mcp -- CMD…, or --url URL")
+    if command[:1] == [""]:
+        return refuse("mcp", "the command is empty: say how to start the server after --")
     if given.scope is not None and not given.scope.strip():
         return refuse("mcp", "--scope is empty: name the account that the tools act for")
     within = given.answer_within

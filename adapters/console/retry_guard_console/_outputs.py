@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from retry_guard_console._shared import why
 from retry_guard_core import GuardError
 
 if TYPE_CHECKING:
@@ -101,5 +102,4 @@ def told(option: str, path: Path) -> Generator[None]:
     try:
         yield
     except (OSError, ValueError) as error:
-        why = (error.strerror if isinstance(error, OSError) else None) or error
-        raise OutputError(f"--{option} {path}: {why}; name another file") from error
+        raise OutputError(f"--{option} {path}: {why(error)}; name another file") from error

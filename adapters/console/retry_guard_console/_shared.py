@@ -34,6 +34,29 @@ def refuse(command: str, message: str) -> int:
     return USAGE
 
 
+def one_line(error: BaseException) -> str:
+    """Return what an error says in one line; what it says in several, one after the other."""
+    lines = (" ".join(line.split()) for line in str(error).splitlines())
+    return "; ".join(line for line in lines if line)
+
+
+def why(error: OSError | ValueError) -> str:
+    """Return why the system or the codec refuses a file, in words that are not Python's."""
+    if isinstance(error, UnicodeDecodeError):
+        return "it is no UTF-8 text"
+    said = error.strerror if isinstance(error, OSError) else None
+    return said or str(error)
+
+
+def text(given: str) -> str:
+    """Return what was given, for an option that names something; as argparse calls it."""
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        raise argparse.ArgumentTypeError(f"{given!a} is no UTF-8 text") from None
+    return given
+
+
 def complain(message: str) -> None:
     """Say one line on standard error, if anybody can be told there."""
     if sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison] - closed at start

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from retry_guard_console._outputs import told
 from retry_guard_console._play import Progress, Stop
-from retry_guard_console._shared import shown
+from retry_guard_console._shared import shown, why
 from retry_guard_core import GuardError
 
 if TYPE_CHECKING:
@@ -76,8 +76,10 @@ class Replay:
 
         try:
             yield
-        except (models.TranscriptError, UnicodeDecodeError) as error:
+        except models.TranscriptError as error:
             raise GuardError(f"--replay {self._path}: {error}") from error
+        except UnicodeDecodeError as error:
+            raise GuardError(f"--replay {self._path}: {why(error)}; name another file") from error
 
 
 def troubles_of(run: "models.Run") -> Iterator[str]:

@@ -12,7 +12,7 @@ from retry_guard_contracts._fields import Name, Part
 def _pattern(text: str) -> str:
     try:
         re.compile(text)
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         msg = f"{text!r} is no regular expression: {error}"
         raise ValueError(msg) from None
     return text

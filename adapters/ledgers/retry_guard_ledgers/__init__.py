@@ -9,6 +9,7 @@ from retry_guard_ledgers._protocol import (
     Ledger,
     LedgerError,
     LedgerURLError,
+    Prompt,
     may_save,
     take_over,
 )
@@ -34,6 +35,7 @@ __all__ = [
     "MemoryLedger",
     "NoLedgerError",
     "OpenedLedger",
+    "Prompt",
     "SQLiteLedger",
     "about",
     "as_observed",

@@ -1,5 +1,6 @@
 """What SQLite reports, said as one clear line."""
 
+import os
 import sqlite3
 from pathlib import Path
 
@@ -25,5 +26,9 @@ _ADVICE = {
 def failure(path: Path, error: Exception) -> LedgerError:
     """Return what to raise instead: it names the file, what is wrong, and what to do."""
     code: int | None = getattr(error, "sqlite_errorcode", None)
-    advice = _ADVICE.get(code & 0xFF) if code is not None else None
+    kind = None if code is None else code & 0xFF
+    is_there = kind == sqlite3.SQLITE_CANTOPEN and os.access(path, os.F_OK)
+    if is_there and not os.access(path, os.R_OK | os.W_OK):
+        kind = sqlite3.SQLITE_PERM
+    advice = None if kind is None else _ADVICE.get(kind)
     return LedgerError(f"the ledger {path} {advice or 'refused the operation'} ({error})")

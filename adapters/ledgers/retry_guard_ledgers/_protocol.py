@@ -57,6 +57,23 @@ def may_save(stored: Record, new: Record) -> bool:
     return stored.state == "open" and stored.owner == new.owner
 
 
+class Prompt(Protocol):
+    """What a ledger does without waiting, for a thread that must not: that of an event loop.
+
+    A ledger may have one, as `prompt`; it is None where it has none for now. Each verb is the
+    ledger's own, and raises `LedgerError`, with nothing done, also where it would have to wait,
+    such as for another's lock: then that is to be left to the ledger, in another thread.
+    """
+
+    def save(self, record: Record) -> bool:
+        """Store a record that has ended, if `may_save`; return whether it was."""
+        ...
+
+    def deliver(self, scope: str, action: str, turn: str | None, *, back: bool = False) -> None:
+        """Note that a caller of this turn has the result, or take that back."""
+        ...
+
+
 class Ledger(Protocol):
     """Where records are kept. Every verb is atomic; every one raises `LedgerError` if it fails.
 

@@ -23,12 +23,14 @@ class Options:
     """How to connect. `busy`: seconds to wait for a lock. `level`: the best that commits get.
 
     `vfs`: which of SQLite's file systems to use. `journal`: `wal`, or `delete` without one.
+    `checkpoint`: pages of the write-ahead log after which a commit tidies it up; 0: none does.
     """
 
     busy: float = 8.0
     level: Level = "full"
     vfs: str | None = None
     journal: str = "wal"
+    checkpoint: int = CHECKPOINT
 
 
 class Session:
@@ -52,7 +54,7 @@ class Session:
             verify(self.connection, path)
             self.journal = _journal(self.connection, options.journal)
             self.connection.execute(f"PRAGMA cache_size = {CACHE}")
-            self.connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT}")
+            self.connection.execute(f"PRAGMA wal_autocheckpoint = {options.checkpoint}")
         except BaseException:
             self.connection.close()
             raise

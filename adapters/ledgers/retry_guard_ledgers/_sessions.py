@@ -10,6 +10,7 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable
+from copy import copy
 from pathlib import Path
 from typing import TypeVar, TypeVarTuple
 
@@ -62,14 +63,23 @@ class Sessions:
 
     def __init__(self, path: Path, options: Options) -> None:
         """Connect once, so that a ledger that cannot be used is refused here."""
-        self.path, self.options = path, options
-        self._name = os.fspath(path)
-        self._durable = options.level == "full"
+        self.path, self._name = path, os.fspath(path)
         self._closed = False
-        self._local = threading.local()
-        self._of_this_process()
+        self._connecting(options)
         self._file = identity(self._name) if exists(path) else None
         self.journal: str = self.run("normal", journal_of)
+
+    def _connecting(self, options: Options) -> None:
+        """Start without connections; those that are made are made by these options."""
+        self.options, self._durable = options, options.level == "full"
+        self._local = threading.local()
+        self._of_this_process()
+
+    def beside(self, options: Options) -> "Sessions":
+        """Return others to the same file, which connect by other options, once they are needed."""
+        others = copy(self)
+        others._connecting(options)
+        return others
 
     def _of_this_process(self) -> None:
         """Start without connections: those of a parent process are none of ours."""

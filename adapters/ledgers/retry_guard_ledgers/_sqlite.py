@@ -14,6 +14,7 @@ from retry_guard_ledgers._files import exists, make, whole_path
 from retry_guard_ledgers._health import health
 from retry_guard_ledgers._network import network_file_system
 from retry_guard_ledgers._places import Places
+from retry_guard_ledgers._prompt import SQLitePrompt
 from retry_guard_ledgers._protocol import Answer
 from retry_guard_ledgers._rules import KEEP_RESULT, Finding, check
 from retry_guard_ledgers._session import Level, Options
@@ -66,10 +67,16 @@ class SQLiteLedger:
         if self._sessions.journal != "wal":
             _log.warning(_SLOW, self.path, network or "a file system without shared memory")
         self._places = Places()
+        self._prompt = SQLitePrompt(self._sessions, self._places)
         self.secret: bytes = self._sessions.run("normal", _verbs.secret)
         self._time = Timekeeper(clocks or machine_clocks())
         self._look_at = -inf
         self._sessions.run("full", self._agree)
+
+    @property
+    def prompt(self) -> SQLitePrompt | None:
+        """What it does without waiting; None: without a write-ahead log each commit waits."""
+        return self._prompt if self._sessions.journal == "wal" else None
 
     def _agree(self, db: sqlite3.Connection) -> None:
         """Use the anchor that all processes share; at times, look whether another is due."""
@@ -177,4 +184,5 @@ class SQLiteLedger:
 
     def close(self) -> None:
         """Close every connection that this process has. Closing twice does nothing."""
+        self._prompt.close()
         self._sessions.close()

@@ -33,15 +33,19 @@ def open_ledger(url: str | None = None, *, make: bool = True) -> OpenedLedger:
     url = url if url is not None else os.environ.get(VARIABLE) or None
     if url is None:
         return _sqlite(_own_file() if make else _own_path(), make=make)
+    scheme, rest = _parts(url)
+    return MemoryLedger() if scheme == "memory" else _sqlite(_path(url, rest), make=make)
+
+
+def _parts(url: str) -> tuple[str, str]:
+    """Return which kind of ledger an address names, and what follows. Raises `LedgerURLError`."""
     scheme, found, rest = url.partition("://")
     if not found or scheme not in ("sqlite", "memory"):
         said = masked(url) or "an empty address"
         raise LedgerURLError(f"{said} names no kind of ledger: give one of {VALID}")
-    if scheme == "memory":
-        if rest:
-            raise LedgerURLError(f"{masked(url)}: nothing may follow memory://")
-        return MemoryLedger()
-    return _sqlite(_path(url, rest), make=make)
+    if scheme == "memory" and rest:
+        raise LedgerURLError(f"{masked(url)}: nothing may follow memory://")
+    return scheme, rest
 
 
 def _sqlite(path: Path, *, make: bool) -> SQLiteLedger:
@@ -59,12 +63,14 @@ def ledger_url(url: str | None = None) -> str:
 def beside(url: str | None = None) -> Path | None:
     """Return the folder for what is kept beside a ledger; None: it is on no disk of this machine.
 
-    It is named like the ledger's file, with `.servers` after it. It need not exist.
+    It is named like the ledger's file, with `.servers` after it. It need not exist. Raises
+    `LedgerURLError` for an address that names no ledger.
     """
     url = url if url is not None else os.environ.get(VARIABLE) or None
-    if url is not None and not url.startswith("sqlite://"):
+    scheme, rest = ("sqlite", "") if url is None else _parts(url)
+    if scheme == "memory":
         return None
-    path = _own_path() if url is None else _path(url, url.partition("://")[2])
+    path = _own_path() if url is None else _path(url, rest)
     return path.with_name(f"{path.name}.servers")
 
 

@@ -55,9 +55,9 @@ class Catalogue:
                         guard.contracts[contract.tool] = former
                     raise
 
-    def shown(self, response: Message) -> Message | None:
+    def shown(self, response: Message, *, is_old: bool = False) -> Message | None:
         """Learn from a list of tools; return it as the client shall see it; None: as it is."""
-        changed = self.tools.shown(response)
+        changed = self.tools.shown(response, is_old=is_old)
         self._heard()
         return changed
 
@@ -101,7 +101,8 @@ class Catalogue:
                 listed = await self._listed()
             except ListingError as error:
                 self.tools.failed = error.why
-                self._vain = self.tools.life, time.monotonic() + _AGAIN
+                if error.reached:
+                    self._vain = self.tools.life, time.monotonic() + _AGAIN
                 trusted = self._trust is not None and self._trust.waits_for(name)
                 what = "not trusted" if trusted else "not called"
                 note(f"{shown(name)}: {what} while its server lists no tools: {error}")

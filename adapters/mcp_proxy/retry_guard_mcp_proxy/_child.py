@@ -38,7 +38,8 @@ def start(command: Sequence[str]) -> subprocess.Popen[bytes]:
         )
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
-        raise ServerError(f"{command[0]}: cannot be started: {why}") from None
+        msg = f"{command[0]}: cannot be started: {why}; name a program that can be run"
+        raise ServerError(msg) from None
 
 
 def end(process: subprocess.Popen[bytes], patience: Patience) -> str:

@@ -11,11 +11,12 @@ LISTEN = "subscriptions/listen"
 
 
 class Asked(NamedTuple):
-    """A request that was passed on as it came."""
+    """A request that was passed on as it came. `life`: of the server's list, at that time."""
 
     line: bytes
     method: str
     given: object
+    life: int
 
 
 class Client:
@@ -36,11 +37,11 @@ class Client:
             return False
         return True
 
-    def asked(self, line: bytes, message: Message) -> None:
-        """Note that a request is passed on."""
+    def asked(self, line: bytes, message: Message, life: int = 0) -> None:
+        """Note that a request is passed on, in this life of the server's list of tools."""
         name = name_of(message.get("id"))
         if name is not None:
-            given = Asked(line, message["method"], message["id"])
+            given = Asked(line, message["method"], message["id"], life)
             self._open.setdefault(name, []).append(given)
 
     def answered(self, given: object) -> Asked | None:

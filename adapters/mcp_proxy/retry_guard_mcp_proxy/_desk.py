@@ -67,9 +67,9 @@ class GuardDesk:
         """Whether the client waits for a guarded call with that id."""
         return self._running.waits_for(given)
 
-    def shown(self, response: Message) -> Message | None:
+    def shown(self, response: Message, *, is_old: bool = False) -> Message | None:
         """Return a list of tools as the client shall see it; None: as it is."""
-        return self._answering.catalogue.shown(response)
+        return self._answering.catalogue.shown(response, is_old=is_old)
 
     def take(self, request: Message) -> None:
         """Begin to carry a call out, or go on with one that waits for this."""

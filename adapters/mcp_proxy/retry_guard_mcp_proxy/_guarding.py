@@ -33,8 +33,11 @@ class Desk(Protocol):
         """Take what a person says; return whether it answers a request of the proxy's own."""
         ...
 
-    def shown(self, response: Message) -> Message | None:
-        """Return a list of tools as the client shall see it; None: as it is."""
+    def shown(self, response: Message, *, is_old: bool = False) -> Message | None:
+        """Return a list of tools as the client shall see it; None: as it is.
+
+        `is_old`: the server has been started anew, or its list has changed, since it was asked.
+        """
         ...
 
     def passes(self, message: Message) -> None:

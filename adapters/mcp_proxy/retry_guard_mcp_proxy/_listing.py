@@ -16,13 +16,15 @@ _PAGES = 100
 class ListingError(ServerError):
     """The list could not be had. `why`: in the guard's own words, for a model; the message has all.
 
+    `reached`: the server was asked, and so it would say the same again.
+
     What a server says of it is for the operator alone: it could speak for the guard.
     """
 
-    def __init__(self, why: str, words: str = "") -> None:
+    def __init__(self, why: str, words: str = "", *, reached: bool = True) -> None:
         """`words`: what the server, or the way to it, says of that."""
         super().__init__(f"{why}: {words}" if words else why)
-        self.why = why
+        self.why, self.reached = why, reached
 
 
 async def list_tools(upstream: Upstream, session: Session) -> list[Any]:
@@ -36,7 +38,7 @@ async def list_tools(upstream: Upstream, session: Session) -> list[Any]:
         raise ListingError("it did not answer in time") from error
     except Exception as error:  # of whatever transport
         words = str(error) or type(error).__name__
-        raise ListingError("it could not be asked for it", words) from error
+        raise ListingError("it could not be asked for it", words, reached=False) from error
 
 
 async def _pages(upstream: Upstream, session: Session) -> list[Any]:

@@ -105,9 +105,9 @@ class ObservingDesk:
         """Nobody was asked anything."""
         return False
 
-    def shown(self, response: Message) -> Message | None:
+    def shown(self, response: Message, *, is_old: bool = False) -> Message | None:
         """Learn from a list of tools, which passes as it is."""
-        self._catalogue.shown(response)
+        self._catalogue.shown(response, is_old=is_old)
         return None
 
     async def settled(self) -> None:

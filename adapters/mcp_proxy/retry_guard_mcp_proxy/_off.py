@@ -29,7 +29,9 @@ class OffDesk:
         """Nobody is asked anything."""
         return False
 
-    def shown(self, response: Message) -> Message | None:  # noqa: ARG002 - as it is called
+    def shown(  # noqa: ARG002 - as it is called
+        self, response: Message, *, is_old: bool = False
+    ) -> Message | None:
         """The client sees every list as it is."""
         return None
 

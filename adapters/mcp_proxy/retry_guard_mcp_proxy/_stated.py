@@ -11,12 +11,13 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from retry_guard_contracts import Contract
+from retry_guard_contracts import Contract, Sign
 from retry_guard_core import GuardError
 from retry_guard_mcp_proxy._messages import Message, is_object, meta_of, object_in
 
 STATED = "retry-guard/contract"
 """The name in `_meta` of a tool under which its server states a contract."""
+_SPECIAL = frozenset("\\.^$*+?{}[]()|")
 HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint")
 
 
@@ -72,12 +73,15 @@ def strict(contract: Contract, *, was_trusted: bool = False) -> Contract:
     that needs a person goes on to need one, and results that prove nothing still prove nothing.
     `was_trusted`: an operator has trusted it, and the server has changed since; then what it says
     of likeness goes on to count, so that what is unresolved is still met.
+
+    Of the messages that prove nothing, only plain words count: a regular expression is a program,
+    and can run for hours on a short text.
     """
     named = () if contract.key is None or contract.key.carried else (contract.key.param,)
     sealed = set(map(_root, contract.sealed))
     key = tuple(one for one in named if was_trusted or _root(one) not in sealed)
     fields: dict[str, Any] = {"tool": contract.tool, "volatile": key, "secret": contract.sealed}
-    fields["unknown"] = contract.unknown
+    fields["unknown"] = tuple(s for s in contract.unknown if was_trusted or _is_harmless(s))
     if contract.repeat == "escalate":
         fields |= {"repeat": "escalate", "repeat_window": contract.repeat_window}
     if was_trusted:
@@ -88,6 +92,10 @@ def strict(contract: Contract, *, was_trusted: bool = False) -> Contract:
             "resource": contract.resource,
         }
     return Contract(**{name: value for name, value in fields.items() if value})
+
+
+def _is_harmless(sign: Sign) -> bool:
+    return sign.message is None or _SPECIAL.isdisjoint(sign.message)
 
 
 def _root(path: str) -> str:

@@ -69,16 +69,17 @@ class Tools(Known):
             self._told.add(name)
             note(line(f"{name} {wrong}: passed on as it is"))
 
-    def shown(self, response: Message) -> Message | None:
+    def shown(self, response: Message, *, is_old: bool = False) -> Message | None:
         """Learn from a list of tools; return it without the parameters for keys.
 
-        None: nothing has to be hidden.
+        None: nothing has to be hidden. `is_old`: nothing is learnt, since it may be outdated.
         """
         result = object_in(response, "result")
         listed = result.get("tools")
         if not is_list(listed):
             return None
-        self.learn(listed, whole=not result.get("nextCursor"))
+        if not is_old:
+            self.learn(listed, whole=not result.get("nextCursor"))
         seen = [self._seen(tool) for tool in listed]
         if all(new is old for new, old in zip(seen, listed, strict=True)):
             return None

@@ -34,7 +34,7 @@ class WayBack:
     ) -> None:
         """Hear nothing yet. `guards`: else all passes as it is."""
         self._client, self._session, self._reception = client, session, reception
-        self._guards = guards
+        self._guards, self._life = guards, 0
 
     def ears(self) -> Ears:
         """Return who hears the server."""
@@ -88,12 +88,13 @@ class WayBack:
             desk.answered(message)
         changed = (self._guards and without_ours(message)) or message
         if asked is not None and asked.method == LIST:
-            changed = (await self._reception.found()).shown(changed) or changed
+            desk, is_old = await self._reception.found(), asked.life != self._life
+            changed = desk.shown(changed, is_old=is_old) or changed
         return changed
 
     def _asked(self, line: bytes, message: Message) -> None:
         if is_request(message):
-            self._client.asked(line, message)
+            self._client.asked(line, message, self._life)
         else:
             self._client.answered(params_of(message).get("requestId"))
 
@@ -110,11 +111,13 @@ class WayBack:
                 await self._client.tell(encoded(failure(one["id"], code, why)))
 
     async def _ended(self, how: str) -> None:
+        self._life += 1
         if self._reception.desk is not None:
             error = ClosedError(f"the connection closed: the server ended ({how})")
             self._reception.desk.lost(error)
         await self._client.ended(how)
 
     def _anew(self, *, is_same: bool = False) -> None:
+        self._life += 1
         if self._reception.desk is not None:
             self._reception.desk.renewed(is_same=is_same)

@@ -94,7 +94,7 @@ def read_rows(lines: Iterable[str]) -> Iterator[Row]:
         try:
             values: object = json.loads(line, parse_constant=_refuse)
         except (ValueError, RecursionError) as error:
-            raise _no_row(number, f"is no JSON ({error})") from error
+            raise _no_row(number, "is no JSON") from error
         if not isinstance(values, dict) or _NAMES.symmetric_difference(cast("Json", values)):
             raise _no_row(number, "is no row of a report")
         given = cast("Json", values)
@@ -102,7 +102,9 @@ def read_rows(lines: Iterable[str]) -> Iterator[Row]:
             if type(value) not in _TYPES[name]:
                 raise _no_row(number, f"is no row of a report: {name} is {json.dumps(value)}")
         if given["outcome"] not in _OUTCOMES:
-            raise _no_row(number, f"is no row of a report: outcome is {given['outcome']!r}")
+            raise _no_row(
+                number, f"is no row of a report: outcome is {json.dumps(given['outcome'])}"
+            )
         yield Row(**given)
 
 

@@ -132,7 +132,8 @@ def _shaped(shape: type[Any], number: int, line: str) -> Any:  # noqa: ANN401 - 
 
 def _first(error: ValidationError) -> str:
     what = error.errors(include_url=False, include_input=False)[0]
-    return f"{'.'.join(map(str, what['loc']))}: {what['msg']}"
+    where = ".".join(map(str, what["loc"])) or "it"
+    return f"{where} is missing" if what["type"] == "missing" else f"{where} is another thing there"
 
 
 def _wrong(number: int, why: str) -> TranscriptError:
