@@ -336,8 +336,8 @@ def test_a_damaged_file_of_trust_trusts_nothing(site: Site, text: str) -> None:
 
 
 WRONG: list[tuple[tuple[str, ...], str]] = [
-    (("trust",), "is missing"),
-    (("trust", "--", "cat"), "is missing"),
+    (("trust",), "first: see --help"),
+    (("trust", "--", "cat"), "first: see --help"),
     (("trust", "pay"), "say which server"),
     (("trust", "pay", "cat"), "write -- before a command"),
     (("trust", "pay", "--nonsense", "--", "cat"), "unrecognized"),

@@ -124,7 +124,7 @@ def test_an_error_of_many_lines_is_said_in_one(
     def fail(url: str | None, *, make: bool) -> None:
         raise GuardError("first\nsecond\n\n third")
 
-    monkeypatch.setattr("retry_guard_console._ledger_verbs.open_ledger", fail)
+    monkeypatch.setattr("retry_guard_console._ledger_found.open_ledger", fail)
     assert main(["ledger", "list"]) == 2
     assert capsys.readouterr().err == "retry-guard: first; second; third\n"
 

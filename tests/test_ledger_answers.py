@@ -100,7 +100,7 @@ def test_an_answer_survives_until_it_is_read_by_whoever_takes_over(ledger: Opene
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
-@pytest.mark.parametrize("before", [*ANSWERS, "sent", "ended", "taken over"])
+@pytest.mark.parametrize("before", [*ANSWERS, "sent", "ended", "taken over", "asked in vain"])
 def test_an_answer_to_what_a_record_is_no_more_is_not_stored(
     ledger: OpenedLedger, before: str, answer: Answer
 ) -> None:
@@ -112,11 +112,13 @@ def test_an_answer_to_what_a_record_is_no_more_is_not_stored(
         ledger.resolve("acme", action.id, first, now=NOW, value=b"first")
     elif before == "taken over":
         ledger.claim(new(action.identity, time=500.0), None, at(500))
+    elif before == "asked in vain":
+        assert ledger.save(replace(seen, asked_at=300.0, ended=300.0))
     else:
         sent = replace(seen, sends=(*seen.sends, 300.0), lease=400.0)
         assert ledger.save(settled(sent) if before == "ended" else sent)
     kept = stored(ledger, seen)
-    if before == "taken over":  # who holds it makes no difference, once the lease is out
+    if before in ("taken over", "asked in vain"):  # that is no answer; the lease is out
         ledger.resolve("acme", action.id, answer, now=later, value=b"told", seen=seen)
         assert stored(ledger, seen) != kept
     else:

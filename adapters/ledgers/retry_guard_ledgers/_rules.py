@@ -82,8 +82,12 @@ def resolved(
 
 
 def standing(record: Record) -> tuple[object, ...]:
-    """Return what an answer is given to: who holds the record meanwhile makes no difference."""
-    return record.state, record.generation, record.sends, record.answer, record.asked_at
+    """Return what an answer is given to.
+
+    Who holds the record meanwhile makes no difference, nor that somebody was asked in vain.
+    """
+    answered = None if record.answer is None else record.asked_at
+    return record.state, record.generation, record.sends, record.answer, answered
 
 
 def check_seen(stored: Record, seen: Record | None) -> None:

@@ -29,7 +29,7 @@ class OffDesk:
         """Nobody is asked anything."""
         return False
 
-    def shown(  # noqa: ARG002 - as it is called
+    def shown(
         self, response: Message, *, is_old: bool = False
     ) -> Message | None:
         """The client sees every list as it is."""
