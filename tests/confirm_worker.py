@@ -19,7 +19,7 @@ from retry_guard_outcomes import classify
 def main() -> None:
     told: dict[str, Any] = json.load(sys.stdin)
     contract = Contract(**told["contract"])
-    policy = Policy(lease=told["lease"], deadline=5, backoff=0.01, poll=0.01)
+    policy = Policy(lease=told["lease"], deadline=30, backoff=0.01, poll=0.01)
     with httpx.Client() as plain:
         read = reader(plain) if contract.read_back else None
         ledger = SQLiteLedger(told["ledger"])

@@ -113,7 +113,7 @@ def faulty_server_in(folder: Path) -> Generator[FaultyServer]:
         server.close()
 
 
-def until(fact: Callable[[], object], seconds: float = 20.0) -> None:
+def until(fact: Callable[[], object], seconds: float = 60.0) -> None:
     """Wait for a fact; fail if it does not come true."""
     deadline = time.monotonic() + seconds
     while not fact():

@@ -150,12 +150,13 @@ def interrupt(path: Path) -> None:
     signal.signal(signal.SIGALRM, signal.default_int_handler)
     for _ in range(100):
         try:
-            signal.setitimer(signal.ITIMER_REAL, chance.uniform(0.0001, 0.01))
+            # Once more, should what is interrupted be where Python cannot raise.
+            signal.setitimer(signal.ITIMER_REAL, chance.uniform(0.0001, 0.01), 2.0)
             while True:
                 moment += 100.0
                 ledger.claim(new(time=moment), None, at(moment))
         except KeyboardInterrupt:
-            pass
+            signal.setitimer(signal.ITIMER_REAL, 0)
         moment += 100.0
         ledger.claim(new(time=moment), None, at(moment))
         say("interrupted", db.in_transaction)

@@ -58,7 +58,7 @@ class Site:
     what a start takes. Not where a test is about how one starts.
     """
 
-    forked = False
+    forked = True
 
     def __init__(self, folder: Path, contracts: str = CONTRACTS) -> None:
         self.folder = folder
@@ -67,7 +67,8 @@ class Site:
 
     @property
     def server(self) -> tuple[str, ...]:
-        return (sys.executable, SERVER, str(self.folder))
+        # Without `site`, which it does not need, it starts faster.
+        return (sys.executable, "-S", SERVER, str(self.folder))
 
     @property
     def calls(self) -> list[dict[str, Any]]:
@@ -118,6 +119,12 @@ class Site:
     def direct(self) -> "Proxy":
         """Start the scripted server alone."""
         return Proxy(self.server)
+
+
+class StartedSite(Site):
+    """One whose proxies are started as people start them."""
+
+    forked = False
 
 
 def started(command: Sequence[str], *, forked: bool) -> subprocess.Popen[bytes] | Forked:

@@ -2,8 +2,9 @@
 
 Words: `json` (answers are JSON, not streams), `kept` (events are numbered and kept, so that the
 rest of an answer can be asked for). It writes `effects.jsonl`, `lives.txt`, and `heads.jsonl`
-(headers of each request); `fates.jsonl` says how the next writes go: `ok`, `slow`, `kill_after`,
-`kill_before`, `error_after`, `cut` (the response ends, and its rest can be asked for).
+(headers of each request); `fates.jsonl` says how the next writes go: `ok`, `held` (waits after it
+until there is `go.txt`), `kill_after`, `kill_before`, `error_after`, `cut` (the response ends, and
+its rest can be asked for).
 """
 
 import asyncio
@@ -65,8 +66,9 @@ async def wrote(tool: str, arguments: dict[str, Any], context: Context) -> CallT
             os.kill(os.getpid(), signal.SIGKILL)
         case "error_after":
             raise RuntimeError("failed after it")
-        case "slow":
-            await asyncio.sleep(0.6)
+        case "held":
+            while not (FOLDER / "go.txt").exists():  # noqa: ASYNC110 - files have no event
+                await asyncio.sleep(0.02)
         case "cut":
             await context.close_sse_stream()
             await asyncio.sleep(0.3)

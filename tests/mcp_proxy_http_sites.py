@@ -21,11 +21,15 @@ from mcp_proxy_client import COMMAND, CONTRACTS, LONG, Json, Proxy, Site
 SERVER = str(Path(__file__).with_name("mcp_proxy_http_server.py"))
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
+def reserved() -> socket.socket:
+    """A port for one server after another: while this is open, nobody else is given it.
+
+    Nobody listens at it, so that a connection is refused where no server runs.
+    """
+    held = socket.socket()
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    held.bind(("127.0.0.1", 0))
+    return held
 
 
 class UrlSite(Site):
@@ -47,7 +51,8 @@ class ServedSite(UrlSite):
 
     def __init__(self, folder: Path, *words: str, contracts: str = CONTRACTS) -> None:
         super().__init__(folder, contracts)
-        self.port = free_port()
+        self._held = reserved()
+        self.port: int = self._held.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}/mcp"
         command = (sys.executable, SERVER, str(folder), str(self.port), *words)
         pipe = subprocess.PIPE
@@ -61,6 +66,7 @@ class ServedSite(UrlSite):
     def __exit__(self, *_: object) -> None:
         self.kill()
         self._parent.communicate(timeout=LONG)
+        self._held.close()
 
     def start(self) -> None:
         """Let the server live, if it does not."""
@@ -131,8 +137,8 @@ class RawServer:
         self.over, self.lost, self.asked = (threading.Event() for _ in range(3))
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._listener = socket.create_server((host, 0), family=family)
-        self.port: int = self._listener.getsockname()[1]
-        self.url = f"http://{f'[{host}]' if ':' in host else host}:{self.port}/mcp"
+        port: int = self._listener.getsockname()[1]
+        self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}/mcp"
         threading.Thread(target=self._accept, daemon=True).start()
 
     def __enter__(self) -> Self:

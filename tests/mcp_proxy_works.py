@@ -5,15 +5,16 @@ previews that came in, with the headers that they came with), `tokens.jsonl`. Wh
 stands there too: `fates.jsonl` for the next writes, `shown.jsonl` for the next previews, and files
 that are switches: `open` (what waits at the gate goes on), `blind` (lists lack what they always
 have), `empty` (lists show nothing), `forgetful` (keys are not looked at), `lag` (seconds until an
-effect is listed), `resumes` (a known key does what is missing of a batch).
+effect is listed), `resumes` (a known key does what is missing of a batch), `listed` (the result of
+`tools/list`), `named` (the name and version of the server).
 
 Fates: `ok`; `die`, `commit_die` (the process kills itself, without or with the effect); `drop`,
 `commit_drop` (an answer is never given); `gate`, `commit_gate` (waits, before or after the effect,
 until the gate is open); `commit_error` (isError after the effect); `error` (isError, and nothing
 was done); `full` (the same, with its reason in words); `code`, `invalid`, `busy` (an error -32050,
-or HTTP 422 or 503, and nothing was done); `late` (-32603, and the effect comes a second later);
-`part` (the first item of a batch is made, and then the process kills itself); `input` (wants input
-first, unless it was given); `task` (the effect, and an answer that it was accepted).
+or HTTP 422 or 503, and nothing was done); `late` (-32603, and the effect comes half a second
+later); `part` (the first item of a batch is made, and then the process kills itself); `input`
+(wants input first, unless it was given); `task` (the effect, and an answer that it was accepted).
 """
 
 import fcntl
@@ -27,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 Json = dict[str, Any]
-LATE = 1.0
+LATE = 0.5
 """Seconds after which an effect comes late."""
 TEXT = {"type": "string"}
 

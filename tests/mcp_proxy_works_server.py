@@ -15,6 +15,7 @@ from typing import Any
 from mcp_proxy_works import TOOLS, Dropped, Json, Refused, Works, answered
 
 VERSION = "io.modelcontextprotocol/protocolVersion"
+NAMED = "io.modelcontextprotocol/serverInfo"
 Say = Callable[[Json], None]
 
 
@@ -37,6 +38,8 @@ def handled(works: Works, message: Json, headers: Json, say: Say) -> Json | None
     beat(2)
     if VERSION in meta and "result" in response:
         response["result"].setdefault("resultType", "complete")
+        if works.has("named"):
+            response["result"].setdefault("_meta", {})[NAMED] = works.read("named")[0]
     return response
 
 
@@ -49,7 +52,7 @@ def result_of(works: Works, method: str, params: Json, headers: Json) -> Json:
         case "server/discover":
             return {"supportedVersions": ["2026-07-28"], **able}
         case "tools/list":
-            return {"tools": TOOLS}
+            return dict((works.read("listed") or [{"tools": TOOLS}])[0])
         case "tools/call":
             return works.call(params, headers)
         case "ping":

@@ -25,7 +25,6 @@ class Works(Site):
     """The works as a process of the proxy."""
 
     way: Way = "process"
-    forked = True
 
     @property
     def server(self) -> tuple[str, ...]:

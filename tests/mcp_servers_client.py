@@ -149,7 +149,7 @@ class Client:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-        self._reading.join(5)
+        self._reading.join(60)
         if self.process.stdout:
             self.process.stdout.close()
 

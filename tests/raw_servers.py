@@ -49,7 +49,7 @@ def _serve(listener: socket.socket, turns: tuple[Serve, ...], last_closes: bool)
 
 def head(connection: socket.socket) -> bytes:
     """Read one whole request; empty: the client only connected."""
-    connection.settimeout(5)
+    connection.settimeout(60)
     data = b""
     try:
         while b"\r\n\r\n" not in data:
@@ -83,7 +83,7 @@ def close(connection: socket.socket) -> None:
 
 def silent(connection: socket.socket) -> None:
     """Answer nothing until the client has gone."""
-    connection.settimeout(5)
+    connection.settimeout(60)
     connection.recv(1)
 
 

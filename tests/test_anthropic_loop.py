@@ -139,7 +139,7 @@ def test_the_calls_of_one_message_run_together_where_they_are_awaited(world: Wor
     both = asyncio.Barrier(2)
 
     async def charge(customer: str, amount: int) -> dict[str, Any]:
-        await asyncio.wait_for(both.wait(), 10)
+        await asyncio.wait_for(both.wait(), 60)
         return world.charge(customer, amount)
 
     end = awaited("loop", Script(asks(C1, C2)), toolbox_of(world, [charge, *tools_of(world)[1:]]))

@@ -15,7 +15,8 @@ from confirm_school import ROOM
 from confirm_server import HTTPSchool, http_school
 
 WORKER = Path(__file__).parent / "confirm_worker.py"
-LEASE = 0.5
+LEASE = 2.0
+"""Long enough that nobody who lives and has much to do loses it."""
 KEY = {"param": "header:Idempotency-Key", "retention": 86400}
 
 

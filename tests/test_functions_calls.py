@@ -28,7 +28,7 @@ from retry_guard import (
     turn_here,
 )
 from retry_guard_functions import ToolAnswer, Toolbox
-from retry_guard_ledgers import about
+from retry_guard_ledgers import SQLiteLedger, about
 from retry_guard_outcomes import classify
 
 PLACE: dict[str, Any] = {"scope": "acme", "turn": "m1"}
@@ -220,10 +220,22 @@ def test_a_refused_connection_proves_that_nothing_ran(call: Caller, world: World
     assert answer.is_error
 
 
-async def test_a_call_that_joins_is_told_the_same_of_what_did_not_run(world: World) -> None:
+async def test_a_call_that_joins_is_told_the_same_of_what_did_not_run(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim, claimed = SQLiteLedger.claim, list[str]()
+
+    def counted(ledger: SQLiteLedger, *given: Any) -> Any:
+        found = claim(ledger, *given)
+        claimed.append(found.owner)
+        return found
+
+    monkeypatch.setattr(SQLiteLedger, "claim", counted)
+
     async def charge(customer: str, amount: int) -> Any:
         world.requests += 1
-        await asyncio.sleep(0.05)
+        while len(claimed) < 2:  # noqa: ASYNC110 - a ledger's thread appends to it
+            await asyncio.sleep(0.005)
         raise ConnectionRefusedError("https://u:secret@host: please try again")
 
     box = toolbox_of(world, [charge])

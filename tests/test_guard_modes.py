@@ -155,7 +155,7 @@ def test_what_a_guard_would_do_about_an_unknown_outcome_is_noted(
     assert notes(guard) == [(would, "")]
     lab.clock.sleep(1)
     assert guard.done().value == {"id": "ch_1"}
-    assert notes(guard)[1] == (would, "")
+    assert notes(guard)[1] == ("carry_on", would)
     assert len(lab.service.requests) == 1
 
 

@@ -107,7 +107,12 @@ async def test_of_64_calls_at_once_each_is_sent_once_by_few_threads(tmp_path: Pa
     assert 0 < len(threads() - others) <= _workers.LIMIT
 
 
-async def test_calls_one_after_the_other_keep_to_one_thread(tmp_path: Path) -> None:
+async def test_calls_one_after_the_other_keep_to_one_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A ledger that takes its time would get another one, and here nothing takes long."""
+    monkeypatch.setattr(_workers, "PATIENCE", 60.0)
+    monkeypatch.setattr(_workers, "IDLE", 60.0)
     found = set[int]()
     ledger = Watched(
         SQLiteLedger(tmp_path / "guard.db"), lambda _: found.add(threading.get_ident())
@@ -254,9 +259,9 @@ async def test_a_thread_that_has_nothing_to_do_for_long_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_workers, "IDLE", 0.2)
-    guard, others = guard_on(SQLiteLedger(tmp_path / "guard.db")), threads()
-    await guard.with_ledger(int)
-    (worker,) = threads() - others
+    guard = guard_on(SQLiteLedger(tmp_path / "guard.db"))
+    worker = await guard.with_ledger(threading.current_thread)
+    assert worker is not threading.current_thread()
     await until(lambda: not worker.is_alive())
     assert isinstance(await charge(guard, Service()), Done)
 

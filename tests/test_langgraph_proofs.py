@@ -142,7 +142,7 @@ class Held(AsyncCallbackHandler):
 
 async def passed(event: threading.Event) -> None:
     """Wait for an event of another thread."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not event.is_set():  # noqa: ASYNC110 - asyncio has no event for other threads
             await asyncio.sleep(0.005)
 

@@ -130,13 +130,13 @@ def test_closing_waits_for_work_on_a_connection_that_was_left(ledger: SQLiteLedg
 
     def slow(db: sqlite3.Connection) -> int:
         began.set()
-        assert go_on.wait(10)
+        assert go_on.wait(60)
         found: int = db.execute("SELECT 7").fetchone()[0]
         return found
 
     with ThreadPoolExecutor(2) as pool:
         work = pool.submit(ledger._sessions.run, "normal", slow)
-        assert began.wait(10)
+        assert began.wait(60)
         closing = pool.submit(ledger.close)
         go_on.set()
         assert work.result() == 7

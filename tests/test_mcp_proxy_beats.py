@@ -122,7 +122,7 @@ async def test_the_name_that_counts_is_the_one_that_the_client_gives_in_its_gene
     room = Room()
     room.opens("other" if stateless else name)
     room.calls(**({**META, INFO: {"name": name}} if stateless else {}))
-    await asyncio.sleep(0.5)
+    await (asyncio.sleep(0.5) if waits else until(room, 1))
     assert [result["isError"] for result in room.results] == ([] if waits else [True])
     await room.end()
     assert [result["isError"] for result in room.results] == ([False] if waits else [True])

@@ -63,7 +63,6 @@ for line in sys.stdin:
 @pytest.fixture
 def site(tmp_path: Path) -> Generator[Site]:
     site = Site(tmp_path)
-    site.forked = True
     yield site
     for pid in children(site):
         with contextlib.suppress(ProcessLookupError):

@@ -1,7 +1,6 @@
 """A server of an SDK over streamable HTTP, in both generations, with streams and with JSON."""
 
 import json
-import time
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -9,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import pytest
 from mcp import Client, StdioServerParameters
 
-from mcp_proxy_client import INITIALIZE, META, Given, Json, Proxy, texts, tools, turn
+from mcp_proxy_client import INITIALIZE, META, Given, Json, Proxy, texts, tools, turn, wait_for
 from mcp_proxy_http_sites import ServedSite
 
 POST = {"text": "hello"}
@@ -121,12 +120,14 @@ def test_a_call_goes_on_when_the_client_cancels_it_and_the_next_equal_one_gets_i
     way: Way,
 ) -> None:
     caller, site = way
-    site.fates("slow")
+    site.fates("held")
     given = caller.begin("post", POST)
-    while not site.effects:
-        time.sleep(0.02)
+    wait_for(lambda: len(site.effects) == 1)
     caller.proxy.cancel(given)
-    assert texts(caller.called("post", POST, **turn("later"))).startswith("done e1")
+    later = caller.begin("post", POST, **turn("later"))
+    caller.called("echo", {"text": "so both have been heard"})
+    site.go()
+    assert texts(caller.proxy.result(later)).startswith("done e1")
     assert len(site.effects) == 1
     assert not [line for line in caller.proxy.raw if f'"id":{given},'.encode() in line]
 
@@ -223,10 +224,14 @@ def test_the_server_asks_and_announces_in_a_session(streams: ServedSite) -> None
         content = {"action": "accept", "content": {"name": "Ada"}}
         proxy.send({"jsonrpc": "2.0", "id": question["id"], "result": content})
         assert "Ada" in texts(proxy.result(given))
-        while not any(head["http"] == "GET" for head in streams.heads):
-            time.sleep(0.02)
-        proxy.called("announce", {})
-        proxy.take(lambda m: m.get("method") == "notifications/tools/list_changed")
+        wait_for(lambda: any(head["http"] == "GET" for head in streams.heads))
+
+        def is_told() -> bool:
+            """Once the stream that is asked for is there, the server can use it."""
+            proxy.called("announce", {})
+            return any(b"notifications/tools/list_changed" in line for line in proxy.raw)
+
+        wait_for(is_told)
 
 
 def test_without_sessions_the_server_asks_by_its_result(streams: ServedSite) -> None:

@@ -1,6 +1,7 @@
 """What a server over HTTP may do to a call, byte by byte, and what the guard makes of it."""
 
 import json
+import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_proxy_client import META, Given, Json, Proxy, texts, turn
+from mcp_proxy_client import LONG, META, Given, Json, Proxy, texts, turn, wait_for
 from mcp_proxy_http_sites import (
     STREAM,
     Got,
@@ -393,14 +394,19 @@ def test_what_was_said_before_a_request_is_taken_before_it(site: UrlSite) -> Non
 def test_a_cancelled_request_without_a_guard_is_cancelled_as_its_generation_does(
     site: UrlSite,
 ) -> None:
+    told = threading.Event()
+
     def script(got: Got) -> Sequence[Step]:
+        if got.method == "notifications/cancelled":
+            told.set()
         if got.method != "tools/call":
             return usual(got) or ()
         stateless = "_meta" in got.message["params"]
         if not stateless:
-            return (0.5, said(done(got)))
+            assert told.wait(LONG)
+            return (said(done(got)),)
         beats: list[Step] = [b": beat\n\n", 0.05]
-        return (STREAM, *beats * 200)
+        return (STREAM, *beats * 2000)
 
     with between(site, script) as (proxy, server):
         asked = proxy.call("free", {})
@@ -409,8 +415,7 @@ def test_a_cancelled_request_without_a_guard_is_cancelled_as_its_generation_does
         assert len(server.said("notifications/cancelled")) == 1
         proxy.result(proxy.ask("tools/list", {"_meta": META}))
         asked = proxy.call("free", {}, _meta=META)
-        while len(server.said("tools/call")) < 2:
-            time.sleep(0.02)
+        wait_for(lambda: len(server.said("tools/call")) == 2)
         proxy.cancel(asked)
         assert proxy.silent()
         assert len(server.said("notifications/cancelled")) == 1

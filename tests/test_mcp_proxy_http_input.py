@@ -177,6 +177,7 @@ async def test_a_server_that_falls_silent_leaves_the_outcome_unknown(begins: boo
         error = await failed(lambda: upstream.request(upstream.new_id(), "tools/call", {}))
         assert type(error).__name__ == "ReadTimeout"
         assert isinstance(judge(error), Unknown)
+        assert await asyncio.to_thread(server.heard)
         assert len(server.got) == 1
         await upstream.close(Patience())
 

@@ -17,9 +17,7 @@ FORMS: Json = {**META, ABILITIES: {"elicitation": {"form": {}}}}
 
 @pytest.fixture
 def site(tmp_path: Path) -> Site:
-    site = Site(tmp_path)
-    site.forked = True
-    return site
+    return Site(tmp_path)
 
 
 @pytest.fixture

@@ -11,18 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from mcp_proxy_client import COMMAND, INITIALIZE, META, Proxy, Site, texts, tools
+from mcp_proxy_client import COMMAND, INITIALIZE, LONG, META, Proxy, StartedSite, texts, tools
 
 BIG = 20_000_000
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
-    return Site(tmp_path_factory.mktemp("pipe"))
+def site(tmp_path_factory: pytest.TempPathFactory) -> StartedSite:
+    return StartedSite(tmp_path_factory.mktemp("pipe"))
 
 
 @pytest.fixture(scope="module")
-def shared(site: Site) -> Generator[Proxy]:
+def shared(site: StartedSite) -> Generator[Proxy]:
     """One proxy for all of these tests: whatever one of them does to it, the next is served."""
     with site.proxy() as proxy:
         proxy.initialize()
@@ -60,7 +60,7 @@ SPELLINGS = [
 
 @pytest.mark.parametrize("line", SPELLINGS)
 def test_what_the_client_says_reaches_the_server_as_it_was_said(
-    pipe: Proxy, site: Site, line: bytes
+    pipe: Proxy, site: StartedSite, line: bytes
 ) -> None:
     pipe.write(line)
     pipe.answer(pipe.ask("ping"))
@@ -139,7 +139,7 @@ def test_an_answer_that_cannot_be_read_becomes_an_error_so_that_nobody_waits(
     ],
 )
 def test_what_cannot_be_read_is_refused_since_the_server_might_read_a_call_in_it(
-    pipe: Proxy, site: Site, line: bytes
+    pipe: Proxy, site: StartedSite, line: bytes
 ) -> None:
     before = len(site.heard)
     pipe.write(line)
@@ -150,7 +150,7 @@ def test_what_cannot_be_read_is_refused_since_the_server_might_read_a_call_in_it
 
 @pytest.mark.parametrize("method", ["tools/call", "tools/list"])
 def test_a_batch_with_something_for_the_guard_is_refused_whole(
-    pipe: Proxy, site: Site, method: str
+    pipe: Proxy, site: StartedSite, method: str
 ) -> None:
     one = {"jsonrpc": "2.0", "id": "b", "method": method, "params": {"name": "post"}}
     pipe.send([{"jsonrpc": "2.0", "id": "a", "method": "ping"}, one])
@@ -189,7 +189,7 @@ def test_a_question_of_the_server_and_its_answer_pass(pipe: Proxy) -> None:
 
 
 def test_a_server_of_the_newer_generation_is_reached_without_a_session(
-    pipe: Proxy, site: Site
+    pipe: Proxy, site: StartedSite
 ) -> None:
     found = pipe.result(pipe.ask("server/discover", {"_meta": META}))
     assert found["supportedVersions"] == ["2026-07-28"]
@@ -207,7 +207,7 @@ def test_a_server_without_the_newer_generation_says_so_itself(pipe: Proxy) -> No
 def test_a_list_of_tools_is_the_servers_own_but_for_the_parameter_that_carries_the_key(
     tmp_path: Path, options: tuple[str, ...]
 ) -> None:
-    site = Site(tmp_path)
+    site = StartedSite(tmp_path)
     with site.direct() as direct, site.proxy(*options) as proxy:
         seen = [each.result(each.ask("tools/list")) for each in (proxy, direct)]
         assert options or proxy.raw[-1] != direct.raw[-1]
@@ -222,7 +222,7 @@ def test_a_list_of_tools_is_the_servers_own_but_for_the_parameter_that_carries_t
 
 
 def test_a_list_in_which_nothing_is_hidden_passes_byte_for_byte(tmp_path: Path) -> None:
-    site = Site(tmp_path, "contracts: [{tool: post}]")
+    site = StartedSite(tmp_path, "contracts: [{tool: post}]")
     with site.direct() as direct, site.proxy() as proxy:
         for each in (direct, proxy):
             each.answer(each.ask("tools/list"))
@@ -232,7 +232,7 @@ def test_a_list_in_which_nothing_is_hidden_passes_byte_for_byte(tmp_path: Path) 
 def test_a_message_without_an_end_of_line_counts_and_half_of_one_is_refused(
     tmp_path: Path,
 ) -> None:
-    site = Site(tmp_path)
+    site = StartedSite(tmp_path)
     with site.proxy() as proxy:
         proxy.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}')
     assert json.loads(proxy.raw[-1])["result"] == {}
@@ -243,7 +243,7 @@ def test_a_message_without_an_end_of_line_counts_and_half_of_one_is_refused(
 
 
 def test_standard_error_of_the_server_is_that_of_the_proxy(tmp_path: Path) -> None:
-    with Site(tmp_path).proxy() as proxy:
+    with StartedSite(tmp_path).proxy() as proxy:
         proxy.answer(proxy.ask("ping"))
     assert "the server says this on standard error" in proxy.errors
 
@@ -259,7 +259,7 @@ def is_gone(pid: int) -> bool:
 def test_when_the_client_closes_the_server_is_ended_and_the_exit_code_is_0(
     tmp_path: Path,
 ) -> None:
-    site = Site(tmp_path)
+    site = StartedSite(tmp_path)
     proxy = site.proxy()
     proxy.answer(proxy.ask("ping"))
     assert proxy.end() == 0
@@ -268,7 +268,7 @@ def test_when_the_client_closes_the_server_is_ended_and_the_exit_code_is_0(
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_ends_the_server_too(tmp_path: Path, number: int) -> None:
-    site = Site(tmp_path)
+    site = StartedSite(tmp_path)
     proxy = site.proxy()
     proxy.answer(proxy.ask("ping"))
     proxy.process.send_signal(number)
@@ -280,15 +280,15 @@ STUBBORN = """
 import os, signal, sys, time
 for number in (signal.SIGTERM, signal.SIGINT):
     signal.signal(number, signal.SIG_IGN)
-print(sys.stdin.readline(), end="", flush=True)
 print(os.getpid(), file=sys.stderr, flush=True)
+print(sys.stdin.readline(), end="", flush=True)
 while True:
     time.sleep(1)
 """
 
 
 def test_a_server_that_does_not_obey_is_killed(tmp_path: Path) -> None:
-    proxy = Site(tmp_path).proxy(server=(sys.executable, "-c", STUBBORN))
+    proxy = StartedSite(tmp_path).proxy(server=(sys.executable, "-c", STUBBORN))
     proxy.write(b'{"jsonrpc":"2.0","method":"up"}\n')
     proxy.next()
     proxy.process.send_signal(signal.SIGTERM)
@@ -297,26 +297,26 @@ def test_a_server_that_does_not_obey_is_killed(tmp_path: Path) -> None:
 
 
 def test_a_client_that_reads_no_more_ends_the_proxy(tmp_path: Path) -> None:
-    site = Site(tmp_path)
+    site = StartedSite(tmp_path)
     read, write = os.pipe()
     command = (*COMMAND, "--ledger", site.ledger, "--", *site.server)
     blind = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=write, stderr=subprocess.PIPE)
     os.close(write)
     os.close(read)
-    _, errors = blind.communicate(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n', timeout=20)
+    _, errors = blind.communicate(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n', timeout=LONG)
     assert blind.returncode == 0
     assert b"Traceback" not in errors
     assert [is_gone(pid) for pid in site.lives] == [True]
 
 
 def test_files_do_for_standard_input_and_output(tmp_path: Path) -> None:
-    site = Site(tmp_path)
+    site = StartedSite(tmp_path)
     asked, answered = tmp_path / "in", tmp_path / "out"
     asked.write_text(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}) + "\n")
     command = (*COMMAND, "--ledger", site.ledger, "--", *site.server)
     with asked.open("rb") as source, answered.open("wb") as sink:
         done = subprocess.run(
-            command, stdin=source, stdout=sink, stderr=subprocess.PIPE, timeout=20, check=False
+            command, stdin=source, stdout=sink, stderr=subprocess.PIPE, timeout=LONG, check=False
         )
     assert done.returncode == 0
     assert json.loads(answered.read_text()) == {"jsonrpc": "2.0", "id": 1, "result": {}}
@@ -325,7 +325,7 @@ def test_files_do_for_standard_input_and_output(tmp_path: Path) -> None:
 def test_the_server_is_started_before_anything_slow_is_imported() -> None:
     code = "import sys, retry_guard_mcp_proxy; print(*sys.modules)"
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=20
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=LONG
     )
     slow = {"asyncio", "pydantic", "yaml", "retry_guard", "retry_guard_ledgers", "sqlite3"}
     assert slow & set(done.stdout.split()) == set()
@@ -352,7 +352,7 @@ def test_bad_input_is_one_line_and_exit_code_2(
         capture_output=True,
         text=True,
         check=False,
-        timeout=20,
+        timeout=LONG,
         env={**os.environ, "RETRY_GUARD_LEDGER": f"sqlite:///{tmp_path / 'guard.db'}"},
     )
     assert (done.returncode, done.stdout) == (2, "")
@@ -361,7 +361,9 @@ def test_bad_input_is_one_line_and_exit_code_2(
 
 
 def test_a_contract_whose_key_is_a_header_is_refused_for_a_process(tmp_path: Path) -> None:
-    site = Site(tmp_path, "contracts: [{tool: post, key: {param: 'header:Key', retention: 60}}]")
+    site = StartedSite(
+        tmp_path, "contracts: [{tool: post, key: {param: 'header:Key', retention: 60}}]"
+    )
     with site.proxy() as proxy:
         assert proxy.wait() == 2
     assert "gets no headers" in proxy.errors.splitlines()[-1]
@@ -386,7 +388,9 @@ BEYOND = [
 
 
 @pytest.mark.parametrize("odd", BEYOND)
-def test_what_cannot_be_held_passes_as_it_was_said(pipe: Proxy, site: Site, odd: bytes) -> None:
+def test_what_cannot_be_held_passes_as_it_was_said(
+    pipe: Proxy, site: StartedSite, odd: bytes
+) -> None:
     line = b'{"jsonrpc":"2.0","id":"odd","method":"nobody/knows","params":{"x":%s}}\n' % odd
     pipe.write(line)
     assert "error" in pipe.take(lambda m: m.get("id") in ("odd", None))
@@ -402,7 +406,7 @@ def test_what_cannot_be_held_passes_as_it_was_said(pipe: Proxy, site: Site, odd:
     ],
 )
 def test_a_guarded_call_that_cannot_be_held_is_refused_by_its_id(
-    pipe: Proxy, site: Site, odd: bytes, line: bytes
+    pipe: Proxy, site: StartedSite, odd: bytes, line: bytes
 ) -> None:
     before = len(site.heard)
     pipe.write(line % odd)
@@ -428,7 +432,7 @@ DEEP = b"[" * 5000 + b"]" * 5000
     ],
 )
 def test_what_cannot_be_held_and_says_two_things_is_refused(
-    pipe: Proxy, site: Site, line: bytes
+    pipe: Proxy, site: StartedSite, line: bytes
 ) -> None:
     before = len(site.heard)
     pipe.write(line % DEEP)
@@ -452,7 +456,7 @@ def test_an_answer_with_what_is_no_number_of_json_passes_as_it_was_said(
     "number", ["0.1000000000000000055", "12345678901234567890.5", "1e-400", "1e999", "4.9E-324"]
 )
 def test_a_guarded_call_with_a_number_that_would_be_another_one_is_refused(
-    pipe: Proxy, site: Site, number: str
+    pipe: Proxy, site: StartedSite, number: str
 ) -> None:
     before = len(site.heard)
     line = (
@@ -468,7 +472,9 @@ def test_a_guarded_call_with_a_number_that_would_be_another_one_is_refused(
     assert number in site.heard[-1]
 
 
-def test_numbers_that_a_float_holds_reach_the_server_as_they_are(pipe: Proxy, site: Site) -> None:
+def test_numbers_that_a_float_holds_reach_the_server_as_they_are(
+    pipe: Proxy, site: StartedSite
+) -> None:
     text = "[0.1,1e22,5e-324,1.7976931348623157e308,123456789012345678901234567890,-0.0,1e3]"
     pipe.write(
         b'{"jsonrpc":"2.0","id":"n","method":"tools/call","params":{"name":"post","arguments":'

@@ -125,7 +125,7 @@ def test_what_shows_later_is_waited_for(tmp_path: Path, way: Way) -> None:
 
 def test_what_runs_later_is_waited_for(tmp_path: Path, way: Way) -> None:
     """The read shows nothing at first; a send before the bound would double it."""
-    with stated(tmp_path, way, "plain", READ, in_flight_bound=2) as site, site.client() as caller:
+    with stated(tmp_path, way, "plain", READ, in_flight_bound=4) as site, site.client() as caller:
         site.fates("late")
         assert caller.made("plain", TEXT)["id"] == "e1"
         assert len(site.effects) == len(site.calls) == 1

@@ -75,7 +75,7 @@ def test_at_any_moment_a_signal_ends_the_proxy_and_its_server_without_a_word(
         assert b"Traceback" not in errors, errors.decode()
         assert process.returncode in (0, 130, -number), errors.decode()
         assert all("jsonrpc" in json.loads(line) for line in said.splitlines())
-        assert not any(map(is_there, site.lives))
+        wait_for(lambda site=site: not any(map(is_there, site.lives)))
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
@@ -121,4 +121,4 @@ serve(settings, os.dup(0), os.dup(1))
     process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
     said, _ = ended(process)
     assert (process.returncode, said) == (0, b"")
-    assert not is_there(int(pids.read_text()))
+    wait_for(lambda: not is_there(int(pids.read_text())))

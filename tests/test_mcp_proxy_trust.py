@@ -50,10 +50,9 @@ LONG = "(a|a)*$"
 """Takes 2**n steps to find that n letters `a`, and then another one, do not fit."""
 
 
-@pytest.mark.parametrize("mode", ["guard", "observe"])
-def test_what_a_server_states_is_no_program_that_runs_in_the_proxy(site: Site, mode: str) -> None:
+def test_what_a_server_states_is_no_program_that_runs_in_the_proxy(site: Site) -> None:
     lists(site, [tool("post", {"unknown": [{"message": LONG}]})])
-    with site.proxy("--mode", mode) as proxy:
+    with site.proxy() as proxy:
         proxy.answer(proxy.ask("tools/list"))
         assert not proxy.called("post", {**KEY, "text": 34 * "a" + "b"})["isError"]
 

@@ -224,7 +224,7 @@ def test_an_attempt_lasts_as_long_as_its_thread(world: World) -> None:
     def charge(customer: str, amount: int) -> dict[str, Any]:
         """Charge a customer, late."""
         begun.set()
-        gate.wait(10)
+        gate.wait(60)
         return world.charge(customer, amount)
 
     async def cancelled() -> Any:
@@ -255,7 +255,7 @@ def test_parallel_calls_run_beside_each_other(run: Run, world: World) -> None:
         beside.add(customer)
         if len(beside) == 2:
             both.set()
-        await asyncio.wait_for(both.wait(), 5)
+        await asyncio.wait_for(both.wait(), 60)
         return world.charge(customer, amount)
 
     result = go(agent_of(guard_of(world, [charge]), asks(C1, C2)), run)

@@ -146,7 +146,7 @@ async def test_a_limit_of_anyio_is_unknown() -> None:
 
 
 async def together(*urls: str) -> BaseException:
-    async with httpx.AsyncClient(timeout=0.3) as client:
+    async with httpx.AsyncClient(timeout=5) as client:
         try:
             async with asyncio.TaskGroup() as group:
                 for url in urls:

@@ -60,7 +60,7 @@ def test_a_late_commit_without_a_bound_is_never_sent_again(
     server: FaultyServer, turn: str, tmp_path: Path
 ) -> None:
     """B128: an empty read proves nothing while nobody knows how long a request can take."""
-    call = caller(server, "read_back", "late_commit:1.5", limit=LIMIT)
+    call = caller(server, "read_back", "late_commit:4", limit=LIMIT)
     stated = contract("read_back", bound=None)
     first = guarded(call, tmp_path, stated, replace(QUICK, deadline=0.8))
     assert isinstance(first, Unresolved)
@@ -75,7 +75,7 @@ def test_a_bound_that_is_stated_too_short_costs_a_second_effect(
     server: FaultyServer, tmp_path: Path
 ) -> None:
     """What a lying contract costs: the bound is the operator's word."""
-    call = caller(server, "read_back", "late_commit:0.7", limit=LIMIT)
+    call = caller(server, "read_back", "late_commit:3", limit=LIMIT)
     outcome = guarded(call, tmp_path, contract("read_back", bound=0.05))
     assert isinstance(outcome, Done)
     until(lambda: call.effects() == 2)
@@ -88,7 +88,7 @@ def test_a_key_in_use_is_waited_for_and_never_replaced(
     server: FaultyServer, tmp_path: Path
 ) -> None:
     """B80: the first request still runs, as 409 says; the same key goes out until it has ended."""
-    call = caller(server, "key", "late_commit:0.5", limit=LIMIT)
+    call = caller(server, "key", "late_commit:2", limit=LIMIT)
     outcome = guarded(call, tmp_path, policy=replace(QUICK, attempts=2))
     assert isinstance(outcome, Done)
     assert call.effects() == 1
@@ -288,7 +288,7 @@ async def test_a_call_that_is_abandoned_while_the_server_works_is_unknown(
 ) -> None:
     """B30, B111: the caller has gone, nobody told the server, and the repeat is no second one."""
     call = caller(server, way, "late_commit:0.2")
-    guarding = async_guard(server, tmp_path, with_httpx_async, contract(way, bound=1.0))
+    guarding = async_guard(server, tmp_path, with_httpx_async, contract(way, bound=3.0))
     send = call.send_async(with_httpx_async)
     task = asyncio.ensure_future(
         guarding.call("charge", call.arguments, send=send, scope="acme", turn="t1")

@@ -26,7 +26,7 @@ from retry_guard import Done, Outcome, Unresolved
 from retry_guard_ledgers import about
 
 LEASE = 0.4
-BOUND = 0.5
+BOUND = 1.5
 DRAWS = 400 if os.environ.get("SOAK") else 12
 """Kills at random times, each way of beginning them."""
 

@@ -25,9 +25,12 @@ def joined(found: list[Effect]) -> str:
     return "+".join(effect.value for effect in sorted(found, key=lambda e: e.arguments))
 
 
-def attribute(found: list[Effect], *, exclusive: bool) -> str:
-    """What a look shows: ours only where nobody else could have made it."""
-    if len({effect.arguments for effect in found}) < len(found):
+def attribute(found: list[Effect], *, exclusive: bool, batch: bool) -> str:
+    """What a look shows: ours only where nobody else could have made it.
+
+    An action is one effect, whatever its arguments are spelled like, and a batch one of each item.
+    """
+    if len(found) > (len({effect.arguments for effect in found}) if batch else 1):
         return "several"
     if not found:
         return "absent"
@@ -178,7 +181,7 @@ class Caller(Claims):
         found = [e for e in self.world.visible(record.sends[0]) if e.value not in tied]
         if self.world.batch:
             found = [e for e in found if e.arguments in about(record).arguments]
-        seen = self.attribute(found, exclusive=self.world.exclusive)
+        seen = self.attribute(found, exclusive=self.world.exclusive, batch=self.world.batch)
         value = joined(found) if seen == "ours" else record.value
         there = {effect.arguments for effect in found}
         missing = "".join(item for item in about(record).arguments if item not in there)

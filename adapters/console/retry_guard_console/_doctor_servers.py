@@ -30,8 +30,11 @@ def _server(kept: "Kept", trusted: "Sheet") -> Iterator[Finding]:
     for tool, known in seen.tools.items():
         is_withdrawn = known.get("who") == "trusted" and tool not in trusted.tools
         counts = {**known, "who": "server"} if is_withdrawn else known
-        groups.setdefault(_group(counts), []).append(tool)
-    for group in (_GUARDED, _READS, _UNTRUSTED, _BARE, _UNLISTED):
+        group = _group(counts)
+        if seen.mode == "observe" and group in (_GUARDED, _UNTRUSTED):
+            group = _OBSERVED
+        groups.setdefault(group, []).append(tool)
+    for group in (_GUARDED, _READS, _OBSERVED, _UNTRUSTED, _BARE, _UNLISTED):
         if group in groups:
             text = f"{group}: {', '.join(sorted(groups[group]))}"
             when = f" (seen {moment(seen.at)} UTC)"
@@ -46,6 +49,7 @@ def _unread(name: str, trusted: "Sheet") -> Iterator[Finding]:
 
 
 _GUARDED, _READS = "guarded", "read, so they pass"
+_OBSERVED = "only observed (--mode observe), so calls pass unguarded"
 _UNTRUSTED = "guarded, and only a person settles them, since nobody trusts what the server states"
 _BARE = "without a contract, so unguarded"
 _UNLISTED = "with a contract, and the server lists no such tool"

@@ -8,6 +8,8 @@ from typing import Any
 from retry_guard_console._shared import WELL, moment, refuse, show, shown, table
 from retry_guard_ledgers import beside, ledger_url
 
+_SENT = ("send", "read", "reissue", "ask")
+"""What it would have done with a call that it sent as it came."""
 _FIELDS = ("server", "scope", "tool", "turn", "would", "reason")
 
 
@@ -40,3 +42,10 @@ def _print(seen: list[dict[str, Any]]) -> None:
     counts = Counter(str(one.get("would")) for one in seen)
     told = ", ".join(f"{count} {shown(would)}" for would, count in sorted(counts.items()))
     print(f"{len(seen)} observed{f': {told}' if told else ''}")
+    if seen:
+        actions = {(one.get("server"), one.get("action")) for one in seen if one.get("action")}
+        sent = sum(counts[would] for would in _SENT)
+        kept = len(seen) - sent
+        print(
+            f"of {len(actions)} actions; a guard would have sent {sent} of these calls, not {kept}"
+        )

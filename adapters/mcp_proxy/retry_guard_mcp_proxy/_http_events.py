@@ -1,5 +1,6 @@
 """What a server says in the body of a response: a message, or a stream of events that hold them."""
 
+import codecs
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
@@ -71,7 +72,8 @@ def _noted(body: bytes) -> list[Heard]:
 
 def _read(body: bytes) -> list[Heard]:
     """Return the messages of a body, each as one line: line breaks in it are mere white space."""
-    found = heard(body.replace(b"\r", b" ").replace(b"\n", b" "))
+    text = body.removeprefix(codecs.BOM_UTF8)
+    found = heard(text.replace(b"\r", b" ").replace(b"\n", b" "))
     if found is None:
         return []
     if isinstance(found.message, list):

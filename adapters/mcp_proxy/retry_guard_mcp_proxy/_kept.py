@@ -40,12 +40,14 @@ Stamp = tuple[int, ...] | None
 class Sheet:
     """What stands in a file of a server. `name`: what an operator calls it; `at`: when, in seconds.
 
-    `tools`: what is said of each; `odd`: the tools of which nothing is said that can be read.
+    `mode`: of the proxy that has seen them. `tools`: what is said of each; `odd`: those of which
+    nothing is said that can be read.
     """
 
     server: str
     name: str
     at: float
+    mode: str
     tools: dict[str, Message]
     odd: tuple[str, ...]
 
@@ -59,9 +61,9 @@ class Sheet:
 class Kept:
     """What is kept of one server. `server`: its name in the folder, such as `npx:1f0c…`."""
 
-    def __init__(self, folder: Path, server: str) -> None:
-        """Neither read nor write anything yet."""
-        self.folder, self.server = folder, server
+    def __init__(self, folder: Path, server: str, mode: str = "guard") -> None:
+        """Neither read nor write anything yet. `mode`: of the proxy that keeps it."""
+        self.folder, self.server, self._mode = folder, server, mode
         self._stem = re.sub(r"[^\w.\-]", "_", server)
         self._trust = folder / f"{self._stem}{_TRUST}"  # made once: each guarded call looks there
 
@@ -72,7 +74,7 @@ class Kept:
     def see(self, tools: dict[str, Any], now: float) -> None:
         """Keep what is seen of its tools. Raises `KeptError`."""
         path = self.folder / f"{self._stem}{_SEEN}"
-        write(path, {"server": self.server, "at": now, "tools": tools})
+        write(path, {"server": self.server, "at": now, "mode": self._mode, "tools": tools})
 
     def trusted(self) -> Sheet:
         """Return what is trusted; empty where nothing is. Raises `KeptError`."""
@@ -130,6 +132,7 @@ def _sheet(path: Path) -> Sheet:
         server=_text(found.get("server")),
         name=_text(found.get("name")),
         at=moment_of(found.get("at")) or 0.0,
+        mode=_text(found.get("mode")),
         tools={name: one for name, one in tools.items() if is_object(one)},
         odd=tuple(sorted(name for name, one in tools.items() if not is_object(one))),
     )

@@ -67,7 +67,8 @@ def kept_of(settings: Settings) -> Kept | None:
     folder, url = beside(settings.ledger), settings.url
     if folder is None:
         return None
-    return Kept(folder, server_of(settings.command) if url is None else server_of_url(url))
+    server = server_of(settings.command) if url is None else server_of_url(url)
+    return Kept(folder, server, settings.mode)
 
 
 def _check_headers(contract: Contract, *, over_http: bool) -> None:

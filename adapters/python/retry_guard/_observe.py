@@ -22,7 +22,8 @@ from retry_guard_outcomes import Done
 class Observation:
     """What the guard would have done with one call.
 
-    `would`: `send` (as it was), `replay`, `refuse` or `join` instead of sending; or `read`,
+    `would`: `send` (as it was), `replay`, `refuse` or `join` instead of sending; `carry_on`
+    instead, where an earlier call is unresolved (`reason`: `read`, `ask` or `reissue`); or `read`,
     `ask`, `reissue` after the send, whose outcome was unknown. `reason`: a code, or empty.
     """
 
@@ -74,10 +75,12 @@ class _Raised:
 class _Shadow(Driver):
     """A driver that sends once, as the call came, and stops where the guard would do more.
 
-    A wait after the send takes no time: its own clock is moved on.
+    A wait after the send takes no time: its own clock is moved on. Where the guard would send an
+    unresolved action again, this call is taken for that send: so its end settles the action, as
+    the guard's own would have. `carries`: how the guard would carry such an action on.
     """
 
-    ahead = 0.0
+    ahead, carries = 0.0, ""
 
     def __init__(self, call: Call, site: Site, hands: Hands, direct: Direct) -> None:
         """Share the one send."""
@@ -95,6 +98,9 @@ class _Shadow(Driver):
                 return self.reply(step.record)
             case "read" | "ask":
                 raise _Enough(step.do)
+            case "hold" if not self.sent:
+                self.carries = "reissue"
+                return await super().perform(step)
             case "hold":
                 raise _Enough("reissue")
             case _:
@@ -147,10 +153,15 @@ async def _followed(shadow: _Shadow) -> tuple[str, str]:
     try:
         end: End = await shadow.steps()
     except _Enough as stop:
-        return str(stop), ""
+        how = shadow.carries or str(stop)
+        is_first = shadow.sent and not shadow.carries
+        return (how, "") if is_first or how == "join" else ("carry_on", how)
     if end.kind == "done":
         action, deliver = about(shadow.record), shadow.site.ledger.deliver
         await shadow.hands.ledger(deliver, action.scope, action.id, shadow.call.turn)
+    if shadow.carries:
+        return "carry_on", shadow.carries
+    if end.kind == "done":
         return ("send" if shadow.sent else "replay"), end.note
     if shadow.sent:
         return "send", end.note

@@ -1,0 +1,183 @@
+"""Trust in what a server at a URL states: nobody sees it end, and another one may be there.
+
+The works of another version state nothing of what they were trusted for.
+"""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mcp_proxy_client import LONG, Json, texts, turn, wait_for
+from mcp_proxy_stated import KEY_SCHEMA, KEYED, STATED, command_of
+from mcp_proxy_works_sites import URLS, Caller, Way, Works, works
+
+TEXT: Json = {"text": "hello"}
+READ_BACK: Json = {
+    "tool": "effects",
+    "items": "effects",
+    "match": {"text": "text"},
+    "id": "id",
+    "unique": True,
+    "visibility_lag": 0,
+}
+READS: Json = {"read_back": READ_BACK, "in_flight_bound": 0.1}
+CHANGED = "has changed, so it is not trusted any more: plain"
+LOST = "It is not known whether `plain` took effect"
+WAY = pytest.mark.parametrize("way", URLS)
+KINDS = pytest.mark.parametrize("contract", [KEYED, READS], ids=["a key", "a read-back"])
+
+
+def lists(site: Works, contract: Json | None, **more: object) -> None:
+    """Let the server state that of its tool from now on; None: nothing."""
+    stated = {} if contract is None else {"_meta": {STATED: contract}}
+    tools = [
+        {"name": "plain", "inputSchema": KEY_SCHEMA, **stated},
+        {"name": "effects", "inputSchema": {}, "annotations": {"readOnlyHint": True}},
+    ]
+    site.switch("listed", {"tools": tools, **more})
+
+
+def trusted(site: Works, contract: Json, **more: object) -> None:
+    lists(site, contract, **more)
+    words = ("contracts", "trust", "there", "--ledger", site.ledger, "--url", site.url)
+    done = command_of(*words)
+    assert done.returncode == 0, done.stderr
+
+
+def asked(site: Works) -> int:
+    """How often the server was asked for its list."""
+    return [one["method"] for one in site.lines if "method" in one].count("tools/list")
+
+
+def lost(caller: Caller, site: Works, name: str = "t1") -> None:
+    """Call, and see that the outcome is not known, and that nothing more was sent."""
+    result = caller.called("plain", TEXT, turn(name))
+    assert result["isError"]
+    assert LOST in texts(result)
+    assert caller.proxy.said(CHANGED)
+    assert (len(site.sent("plain")), len(site.effects)) == (1, 1)
+
+
+@WAY
+@KINDS
+def test_a_server_that_dies_in_a_call_and_comes_back_as_another_is_not_trusted_in_it(
+    tmp_path: Path, way: Way, contract: Json
+) -> None:
+    with works(tmp_path, "contracts: []", way) as site:
+        trusted(site, contract)
+        with site.client() as caller:
+            caller.listed()
+            lists(site, None)
+            site.fates("commit_die")
+            lost(caller, site)
+            assert "key" not in site.sent("plain")[0] or contract is KEYED
+
+
+@WAY
+@KINDS
+def test_trust_counts_on_where_the_server_that_answers_next_states_the_same(
+    tmp_path: Path, way: Way, contract: Json
+) -> None:
+    with works(tmp_path, "contracts: []", way) as site:
+        trusted(site, contract)
+        with site.client() as caller:
+            caller.listed()
+            before = asked(site)
+            site.fates("commit_die")
+            assert not caller.called("plain", TEXT)["isError"]
+            assert asked(site) == before + 1
+        assert len(site.effects) == 1
+        assert len(site.sent("plain")) == (2 if contract is KEYED else 1)
+
+
+@WAY
+def test_while_no_server_answers_nothing_rests_on_trust_and_then_it_does(
+    tmp_path: Path, way: Way
+) -> None:
+    """The list is asked for in vain at first, and that is not held against the server."""
+    with works(tmp_path, "contracts: []", way) as site:
+        trusted(site, KEYED)
+        with site.client() as caller:
+            caller.listed()
+            stops, pid = "commit_drop", site.lives[-1]
+            site.fates(stops)
+            os.kill(pid, signal.SIGSTOP)
+            given = caller.begin("plain", TEXT)
+            os.kill(pid, signal.SIGCONT)
+            assert not caller.proxy.result(given)["isError"]
+        assert len(site.effects) == 1
+
+
+@WAY
+def test_another_version_that_answers_is_asked_for_its_list(tmp_path: Path, way: Way) -> None:
+    """Nothing breaks off: only the name in an answer, or the session, tells the new server."""
+    with works(tmp_path, "contracts: []", way) as site:
+        site.switch("named", {"name": "works", "version": "1"})
+        trusted(site, KEYED)
+        with site.client() as caller:
+            caller.listed()
+            lists(site, None)
+            site.switch("named", {"name": "works", "version": "2"})
+            if way == "session":
+                restarted(site)
+            site.fates("commit_error")
+            lost(caller, site)
+
+
+def restarted(site: Works) -> None:
+    """Let the server end where nobody looks, and begin anew."""
+    count = len(site.lives)
+    os.kill(site.lives[-1], signal.SIGKILL)
+    wait_for(lambda: len(site.lives) > count)
+
+
+def test_a_list_that_is_too_old_is_asked_for_before_anything_rests_on_it(tmp_path: Path) -> None:
+    """The server says how long it lasts, and gives no sign that it is another one by then."""
+    with works(tmp_path, "contracts: []", "stateless") as site:
+        trusted(site, KEYED, ttlMs=0)
+        with site.client() as caller:
+            caller.listed()
+            lists(site, None)
+            time.sleep(1.1)
+            site.fates("commit_error")
+            lost(caller, site)
+
+
+def test_a_list_lasts_no_longer_than_the_proxy_lets_it(tmp_path: Path) -> None:
+    with works(tmp_path, "contracts: []", "stateless") as site:
+        trusted(site, KEYED, ttlMs=3_600_000)
+        with site.client() as caller:
+            caller.listed()
+            before = asked(site)
+            for number in range(3):
+                caller.made("plain", {"text": f"t{number}"})
+            assert asked(site) - before <= 1  # it lasts for a while
+            time.sleep(31)
+            caller.made("plain", {"text": "late"})
+            assert asked(site) - before >= 1
+
+
+Change = Callable[[Json], Json]
+CONTRACTS = "contracts: [{tool: write, key: {param: key, retention: 86400}}]"
+
+
+@WAY
+@pytest.mark.parametrize("has_key", [True, False])
+def test_a_re_issue_goes_only_to_a_server_whose_list_has_the_key(
+    tmp_path: Path, way: Way, has_key: bool
+) -> None:
+    """Also where an operator says that the tool takes it: the next server may lack it."""
+    with works(tmp_path, CONTRACTS, way) as site:
+        schema = KEY_SCHEMA if has_key else {**KEY_SCHEMA, "properties": {"text": {}}}
+        with site.client("--answer-within", str(LONG / 2)) as caller:
+            caller.listed()
+            site.switch("listed", {"tools": [{"name": "write", "inputSchema": schema}]})
+            site.fates("commit_die")
+            result = caller.called("write", TEXT)
+            assert result["isError"] is not has_key
+            assert len(site.sent("write")) == (2 if has_key else 1)
+        assert len(site.effects) == 1
