@@ -33,10 +33,12 @@ def lines(site: Site) -> list[str]:
 def test_a_call_that_a_guard_would_send_again_by_itself_settles_the_lost_one(
     make: LabMaker, tmp_path: Path
 ) -> None:
-    guard = make(tmp_path).guard(KEYED, mode="observe")
+    lab = make(tmp_path)
+    guard = lab.guard(KEYED, mode="observe")
     with pytest.raises(TimeoutError):
         guard.call(send=replies(ERROR, []))
     for name in (None, None, "t2"):
+        lab.clock.sleep(1)
         given = {} if name is None else {"turn": name}
         guard.done(ARGUMENTS, **given)
     assert notes(guard) == [
@@ -49,8 +51,10 @@ def test_a_call_that_a_guard_would_send_again_by_itself_settles_the_lost_one(
 
 @every_guard
 def test_while_each_answer_is_lost_one_action_is_carried_on(make: LabMaker, tmp_path: Path) -> None:
-    guard = make(tmp_path).guard(KEYED, mode="observe")
+    lab = make(tmp_path)
+    guard = lab.guard(KEYED, mode="observe")
     for _ in range(4):
+        lab.clock.sleep(1)
         with pytest.raises(TimeoutError):
             guard.call(send=replies(ERROR, []))
     assert notes(guard) == [("reissue", ""), *[("carry_on", "reissue")] * 3]
@@ -59,10 +63,12 @@ def test_while_each_answer_is_lost_one_action_is_carried_on(make: LabMaker, tmp_
 
 @every_guard
 def test_what_only_a_person_settles_stays_unresolved(make: LabMaker, tmp_path: Path) -> None:
-    guard = make(tmp_path).guard(PLAIN, mode="observe", ask=Operator())
+    lab = make(tmp_path)
+    guard = lab.guard(PLAIN, mode="observe", ask=Operator())
     with pytest.raises(TimeoutError):
         guard.call(send=replies(ERROR, []))
     for _ in range(2):
+        lab.clock.sleep(1)
         guard.done()
     assert notes(guard) == [("ask", ""), *[("carry_on", "ask")] * 2]
 

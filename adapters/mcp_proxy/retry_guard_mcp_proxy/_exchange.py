@@ -131,7 +131,13 @@ class Exchange:
         asker, self.asker = self.asker, None
         if asker is None:
             return False
-        self._ends.over(asker)
+        asker.end()
+        try:
+            return await self._told(asker, answer)
+        finally:
+            self._ends.over(asker)  # until here the client may cancel
+
+    async def _told(self, asker: Asker, answer: Message) -> bool:
         if asker.cancelled:
             return False
         if is_stateless(asker.request):

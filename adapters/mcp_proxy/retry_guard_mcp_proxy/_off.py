@@ -29,9 +29,7 @@ class OffDesk:
         """Nobody is asked anything."""
         return False
 
-    def shown(
-        self, response: Message, *, is_old: bool = False
-    ) -> Message | None:
+    def shown(self, response: Message, *, is_old: bool = False) -> Message | None:
         """The client sees every list as it is."""
         return None
 
