@@ -65,10 +65,15 @@ lint: $(READY) ## ruff: rules and format
 	@$(VENV)/bin/ruff check $(ARGS)
 	@$(VENV)/bin/ruff format --check $(ARGS)
 
-.PHONY: types
-types: $(READY) ## mypy and basedpyright, both strict
-	@echo "Checking types"
+.PHONY: types mypy basedpyright
+types: mypy basedpyright ## mypy and basedpyright, both strict
+
+mypy: $(READY)
+	@echo "Checking types with mypy"
 	@$(VENV)/bin/mypy $(ARGS)
+
+basedpyright: $(READY)
+	@echo "Checking types with basedpyright"
 	@$(VENV)/bin/basedpyright $(ARGS)
 
 .PHONY: docs
@@ -93,8 +98,11 @@ bench soak fuzz scale: $(READY)
 servers: $(READY) ## install the third-party MCP servers that tests run
 	@$(VENV)/bin/python tests/mcp_servers_installed.py
 
-.PHONY: wheel-test
-wheel-test: $(READY) ## build the wheel, install it in a clean environment and test that
+.PHONY: wheel-test wheel wheel-run
+wheel-test: wheel ## build the wheel, install it in a clean environment and test that
+	@$(MAKE) --no-print-directory wheel-run
+
+wheel: $(READY)
 	@echo "Building the wheel"
 	@rm -rf $(WHEEL)
 	@$(VENV)/bin/hatchling build -t wheel -d $(WHEEL) >/dev/null
@@ -102,7 +110,9 @@ wheel-test: $(READY) ## build the wheel, install it in a clean environment and t
 	@$(VENV)/bin/python -m venv $(WHEEL)/venv
 	@$(WHEEL)/venv/bin/python -m pip install -qq --disable-pip-version-check --upgrade 'pip>=25.1'
 	@$(WHEEL)/venv/bin/python -m pip install -qq --disable-pip-version-check $(WHEEL)/*.whl --group test
-	@echo "Running the tests against it"
+
+wheel-run:
+	@echo "Running the tests against the wheel"
 	@RETRY_GUARD_TEST_INSTALLED=wheel $(WHEEL)/venv/bin/pytest -n auto -o cache_dir=$(WHEEL)/cache $(SAME_IN_A_WHEEL) $(ARGS)
 
 .PHONY: clean

@@ -105,8 +105,8 @@ EVERYTHING: Sequence[Step] = (
     asks("resources/read", uri="demo://resource/dynamic/blob/2"),
     asks("resources/read", uri="demo://nowhere"),
     asks("resources/subscribe", uri=URI),
+    calls("toggle-subscriber-updates", quiet=1.5),
     calls("toggle-subscriber-updates", quiet=0.5),
-    calls("toggle-subscriber-updates", quiet=0.2),
     asks("resources/unsubscribe", uri=URI),
     asks("prompts/get", name="simple-prompt"),
     asks("prompts/get", name="args-prompt", arguments={"city": "Bern"}),
@@ -125,8 +125,8 @@ EVERYTHING: Sequence[Step] = (
         argument={"name": "resourceId", "value": "1"},
     ),
     asks("logging/setLevel", level="debug"),
+    calls("toggle-simulated-logging", quiet=1.5),
     calls("toggle-simulated-logging", quiet=0.5),
-    calls("toggle-simulated-logging", quiet=0.2),
     calls("echo", message="héllo 💡"),
     calls("echo", message="x" * 200_000),
     calls("echo"),
@@ -138,7 +138,7 @@ EVERYTHING: Sequence[Step] = (
     calls("get-resource-links", count=2),
     calls("get-resource-reference", resourceType="Blob", resourceId=3),
     calls("get-roots-list"),
-    calls("gzip-file-as-resource", quiet=0.3, name="a.gz", data=DATA, outputType="resource"),
+    calls("gzip-file-as-resource", quiet=1.0, name="a.gz", data=DATA, outputType="resource"),
     calls("trigger-sampling-request", prompt="hello", maxTokens=5),
     calls("trigger-elicitation-request"),
     calls(
@@ -155,7 +155,7 @@ EVERYTHING: Sequence[Step] = (
     Step("progress", progressing),
     Step("parallel", parallel),
     Step("cancelled", cancelled, quiet=1.5),
-    Step("task", as_a_task, quiet=0.5, in_order=False),
+    Step("task", as_a_task, quiet=1.5, in_order=False),
     Step("unknown", unknown_id),
     Step(
         "roots changed", lambda c: c.tell("notifications/roots/list_changed"), 1.0, in_order=False
@@ -184,7 +184,7 @@ def listening(client: Client) -> None:
     if client.generation == STATELESS:
         given = {"notifications": {**wanted, "resourceSubscriptions": ["memo://today"]}}
         client.send("subscriptions/listen", given)
-        client.next(30)
+        client.next(60)
     client.ask("tools/call", {"name": "change", "arguments": {}})
 
 
@@ -198,7 +198,7 @@ def slept(client: Client) -> None:
 
 
 MODERN: Sequence[Step] = (
-    Step("begin", lambda client: client.begin(CAPABILITIES), quiet=0.3),
+    Step("begin", lambda client: client.begin(CAPABILITIES), quiet=1.0),
     asks("tools/list"),
     asks("resources/list"),
     asks("resources/templates/list"),
@@ -230,8 +230,8 @@ MODERN: Sequence[Step] = (
     continued("person"),
     continued("model"),
     continued("roots"),
-    Step("parallel", slept, quiet=0.3),
-    Step("listening", listening, quiet=0.5, in_order=False),
+    Step("parallel", slept, quiet=1.0),
+    Step("listening", listening, quiet=1.5, in_order=False),
     asks("tools/list"),
     Step("unknown", unknown_id),
     asks("no/such/method", what=1),
@@ -269,7 +269,7 @@ def _until_quiet(client: Client, seconds: float) -> None:
 def _until_count(client: Client, count: int, step: Step) -> None:
     try:
         while len(client.received) < count:
-            client.next(30)
+            client.next(60)
     except Empty:
         raise AssertionError(f"{step.name}: not all that is said directly was said") from None
     _until_quiet(client, 0.02)

@@ -100,9 +100,14 @@ class Site:
         whole, _, _ = path.read_text().rpartition("\n") if path.exists() else ("", "", "")
         return [json.loads(one) for one in whole.splitlines()]
 
+    def put(self, name: str, text: str) -> None:
+        """Write a file, so that who reads it sees what was or what is, and nothing between."""
+        draft = self.folder / f"{name}.draft"
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(self.folder / name)
+
     def fates(self, *fates: str) -> None:
-        path = self.folder / "fates.jsonl"
-        path.write_text("".join(json.dumps(one) + "\n" for one in fates), encoding="utf-8")
+        self.put("fates.jsonl", "".join(json.dumps(one) + "\n" for one in fates))
 
     def go(self) -> None:
         """Let the calls that are held go on."""
@@ -127,12 +132,14 @@ class StartedSite(Site):
     forked = False
 
 
-def started(command: Sequence[str], *, forked: bool) -> subprocess.Popen[bytes] | Forked:
+def started(
+    command: Sequence[str], *, forked: bool, module: str = "mcp_proxy_loaded"
+) -> subprocess.Popen[bytes] | Forked:
     environment = {**os.environ, "RETRY_GUARD_SECRET": ""}
     if forked:
         at = len(COMMAND) - 1
         assert tuple(command[:at]) == COMMAND[:at]
-        return Forked("mcp_proxy_loaded", command[at:], environment)
+        return Forked(module, command[at:], environment)
     pipe = subprocess.PIPE
     return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment)
 
@@ -140,8 +147,11 @@ def started(command: Sequence[str], *, forked: bool) -> subprocess.Popen[bytes] 
 class Proxy:
     """A process that speaks MCP, and its client's end of the pipe."""
 
+    module = "mcp_proxy_loaded"
+    """What it is forked from."""
+
     def __init__(self, command: Sequence[str], *, forked: bool = False) -> None:
-        self.process = started(command, forked=forked)
+        self.process = started(command, forked=forked, module=self.module)
         self.raw: list[bytes] = []
         self.errors = ""
         self._lines: queue.Queue[bytes] = queue.Queue()

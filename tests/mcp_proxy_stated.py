@@ -38,7 +38,7 @@ def reading(**more: object) -> dict[str, Any]:
 
 def lists(site: Site, *pages: list[dict[str, Any]]) -> None:
     """Let the server list these tools from now on."""
-    (site.folder / "tools.json").write_text(json.dumps(pages), encoding="utf-8")
+    site.put("tools.json", json.dumps(pages))
 
 
 RUN = (sys.executable, "-m", "retry_guard_console")

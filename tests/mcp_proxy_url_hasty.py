@@ -7,9 +7,8 @@ from retry_guard import Policy
 from retry_guard_mcp_proxy import _prepare
 from retry_guard_mcp_proxy._parts import Parts
 
-__all__ = ["LEASE", "main"]
+__all__ = ["main"]
 
-LEASE = 4.0
-HASTY = Policy(lease=LEASE, backoff=0.1, deadline=10.0)
+HASTY = Policy(lease=3.0, backoff=0.1, deadline=3.0)
 
 setattr(_prepare, "Parts", partial(Parts, policy=HASTY))  # noqa: B010 - it is a class elsewhere

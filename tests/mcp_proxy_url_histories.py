@@ -19,14 +19,13 @@ import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from forked import Forked
-from mcp_proxy_client import COMMAND, INITIALIZE, LONG, META, Given, Json, Proxy, texts, turn
+from mcp_proxy_client import INITIALIZE, LONG, META, Given, Json, Proxy, texts, turn
 from mcp_proxy_url_gateway import FATES, Gateway
-from mcp_proxy_url_hasty import LEASE
 from mcp_proxy_works_sites import UrlWorks, Way
 
 CONTRACTS = """\
@@ -41,18 +40,24 @@ contracts:
 TOOLS = ("write", "made", "plain")
 DEATHS = ("ok", "ok", "ok", "die", "commit_die", "commit_error", "error", "commit_drop", "invalid")
 TURN = turn("t1")
+_SOME = 8
+"""Histories that are played before the time is looked at."""
 Action = tuple[str, str]
 
 
 class Hasty(Proxy):
     """A proxy, and when each of its lines came."""
 
+    module = "mcp_proxy_url_hasty"
+
     def __init__(self, command: Sequence[str]) -> None:
         self.times: list[float] = []
-        super().__init__(command)
+        super().__init__(command, forked=True)
 
-    def start(self, command: Sequence[str]) -> Forked:
-        return Forked("mcp_proxy_url_hasty", command[len(COMMAND) - 1 :], os.environ)
+    def _hear(self) -> None:
+        for line in self.process.stdout or ():
+            self.times.append(time.time())
+            self.raw.append(line)
 
 
 @dataclass
@@ -82,7 +87,7 @@ class History:
 
     def proxy(self) -> Hasty:
         self.site.url = self.gateway.url
-        proxy = Hasty(self.site.command("--answer-within", "6"))
+        proxy = Hasty(self.site.command("--answer-within", "12"))
         if self.site.way == "session":
             proxy.ask("initialize", INITIALIZE)
             proxy.tell("notifications/initialized")
@@ -92,9 +97,9 @@ class History:
         tool, text = action
         meta = {**(META if self.site.way == "stateless" else {}), **TURN}
         self.calls.append(call := Call(action, time.time()))
-        with suppress(BrokenPipeError):
-            given = proxy.call(tool, {"text": text}, f"c{len(self.calls)}", _meta=meta)
         self.open[given := f"c{len(self.calls)}"] = call
+        with suppress(BrokenPipeError):
+            proxy.call(tool, {"text": text}, given, _meta=meta)
         return given
 
     def hear(self, proxy: Hasty) -> None:
@@ -108,7 +113,8 @@ class History:
     def lives(self, proxy: Hasty) -> None:
         """Call, call again, cancel; the server may be killed meanwhile."""
         for _ in range(self.draw.randrange(6, 12)):
-            action = (self.draw.choice(TOOLS), self.draw.choice("ab"))
+            tool = self.draw.choice(TOOLS)
+            action = (tool, f"{tool}-{self.draw.choice('ab')}")  # a read finds those of all tools
             given = self.call(proxy, action)
             chance = self.draw.random()
             if chance < 0.15:
@@ -133,11 +139,11 @@ class History:
             left = {one.action for one in last.values() if "still running" in one.said}
 
 
-def played(folder: Path, seed: int, way: Way) -> list[str]:
+def played(folder: Path, seed: int, way: Way, contracts: str = CONTRACTS) -> list[str]:
     """Play one history; return what did not hold."""
     draw = random.Random(seed)
     folder.mkdir(parents=True)
-    site = UrlWorks(folder, CONTRACTS, way)
+    site = UrlWorks(folder, contracts, way)
     share = draw.choice((0.2, 0.5))
 
     def pick(what: str, count: int) -> str:
@@ -214,20 +220,33 @@ def _told(action: Action, effects: list[float], calls: list[Call]) -> Iterator[s
                 yield f"{action}: said not to be executed: {call}; effects at {effects}; {calls}"
 
 
+def histories(folder: Path, seeds: Sequence[int], jobs: int = 4) -> list[str]:
+    """Play some side by side, in both generations; return what did not hold in the first bad one.
+
+    Its folder is left behind.
+    """
+
+    def one(seed: int) -> list[str]:
+        here = folder / f"h{seed}"
+        problems = played(here, seed, ("session", "stateless")[seed % 2])
+        if not problems:
+            shutil.rmtree(here)
+        return [f"seed {seed}, in {here}:", *problems] if problems else []
+
+    with ThreadPoolExecutor(jobs) as pool:
+        return next(filter(None, pool.map(one, seeds)), [])
+
+
 def main(given: Sequence[str]) -> int:
     """`python mcp_proxy_url_histories.py FOLDER SECONDS SEED`: 1 if something did not hold."""
     folder, seconds, seed = Path(given[0]), float(given[1]), int(given[2])
-    until, count = time.monotonic() + seconds, 0
-    while time.monotonic() < until:
-        here = folder / f"h{seed + count}"
-        problems = played(here, seed + count, ("session", "stateless")[count % 2])
-        count += 1
-        if problems:
-            sys.stdout.write("\n".join([f"seed {seed + count - 1}, in {here}:", *problems, ""]))
-            return 1
-        shutil.rmtree(here)
-    sys.stdout.write(f"over HTTP: {count} histories from seed {seed}\n")
-    return 0
+    until, count, problems = time.monotonic() + seconds, 0, list[str]()
+    while time.monotonic() < until and not problems:
+        problems = histories(folder, range(seed + count, seed + count + _SOME))
+        count += _SOME
+    said = [f"over HTTP: {count} histories from seed {seed}", *problems]
+    sys.stdout.write("\n".join(said) + "\n")
+    return bool(problems)
 
 
 if __name__ == "__main__":

@@ -55,14 +55,15 @@ def proxy(site: Site) -> Generator[Proxy]:
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A lease is 30 s, and has to run out."""
+    """A lease has to run out."""
     monkeypatch.setattr(mcp_proxy_client, "LONG", 240.0)
+    monkeypatch.setattr(Proxy, "module", "mcp_proxy_brief")
 
 
 def lists(site: Site, schema: Json) -> None:
     """Let the server list this charge from now on."""
     tools = [{"name": "charge", "inputSchema": schema}]
-    (site.folder / "tools.json").write_text(json.dumps([tools]), encoding="utf-8")
+    site.put("tools.json", json.dumps([tools]))
 
 
 @pytest.mark.usefixtures("patient")

@@ -17,12 +17,13 @@ CALLS: dict[str, Json] = {
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Site:
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
+    monkeypatch.setattr(Proxy, "module", "mcp_proxy_brief")
     return Site(tmp_path)
 
 
 def late(proxy: Proxy, given: Given) -> Json:
-    """Return a result that comes once the lease of who was killed is over: after 30 s."""
+    """Return a result that comes once the lease of who was killed is over."""
     for _ in range(4):
         with contextlib.suppress(queue.Empty):
             return proxy.result(given)

@@ -186,7 +186,7 @@ async def until(condition: Any) -> None:  # noqa: ANN401 - a function without ar
             await asyncio.sleep(0.01)
 
 
-MUTE = 'echo $$ >> "$0/lives.txt"; exec cat > /dev/null'
+MUTE = 'echo $$ >> "$0/lives.txt"; while read -r line; do :; done'
 """Begins at once, and opens no session."""
 
 

@@ -78,7 +78,7 @@ class Sessions:
     def beside(self, options: Options) -> "Sessions":
         """Return others to the same file, which connect by other options, once they are needed."""
         others = copy(self)
-        others._connecting(options)
+        others._connecting(options)  # noqa: SLF001 - of its own kind
         return others
 
     def _of_this_process(self) -> None:

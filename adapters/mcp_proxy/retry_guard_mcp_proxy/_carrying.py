@@ -76,7 +76,8 @@ class Carrying:
 
     def _has_changed(self, exchange: Exchange) -> bool:
         """Whether what the call is carried out by counts no more."""
-        return exchange.contract not in (None, self.guard.contracts[exchange.tool])
+        former, now = exchange.contract, self.guard.contracts[exchange.tool]
+        return former is not None and former is not now and former != now
 
     def _life(self) -> int | None:
         return self.catalogue.life()

@@ -124,6 +124,10 @@ class Catalogue:
         pins = None if self._trust is None else self._pins
         return None if pins is not None and pins.are_old() else self.tools.life
 
+    def lately(self) -> int:
+        """Return that number as far as was looked last; whoever goes by it has to look again."""
+        return self.tools.life
+
     async def heed_pins(self) -> None:
         """Let what is trusted by now count, where the operator has changed it meanwhile."""
         pins = self._pins

@@ -12,7 +12,7 @@ from retry_guard_mcp_proxy._answers import misplaced
 from retry_guard_mcp_proxy._asker import Asker
 from retry_guard_mcp_proxy._client import Client
 from retry_guard_mcp_proxy._exchange import Ends, Exchange
-from retry_guard_mcp_proxy._late import LateLedger
+from retry_guard_mcp_proxy._late import Deliveries, LateLedger
 from retry_guard_mcp_proxy._messages import (
     INVALID_PARAMS,
     INVALID_REQUEST,
@@ -55,6 +55,7 @@ class GuardDesk:
             over=self._running.over,
             fit=self._answering.carrying.fit,
             life=self._answering.catalogue.life,
+            lately=self._answering.catalogue.lately,
             named=self._answering.carrying.named,
             paused=self._running.paused,
         )
@@ -122,7 +123,7 @@ class GuardDesk:
             former.give_up()
             await asyncio.wait({former.task})
         await self._running.recorded(exchange)
-        with self._ledger.deliveries(turn_of(exchange.request)) as here:
+        with Deliveries(turn_of(exchange.request)) as here:
             exchange.here = here
             answer = await self._answering.answer(exchange, reply)
         exchange.answered = True

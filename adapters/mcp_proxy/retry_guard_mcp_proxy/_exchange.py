@@ -43,7 +43,8 @@ class Ends:
 
     `fit`: returns when the tool, as its server lists it now, takes what is sent; raises
     `DownError`. `life`: another number, once that server may be another one; None: that is not
-    known before `fit` was asked. `named`: what equal calls of a tool share; None: there is none.
+    known before `fit` was asked. `lately`: that number as it was when that was looked at last.
+    `named`: what equal calls of a tool share; None: there is none.
     `paused`: a call waits for input from now on.
     """
 
@@ -52,6 +53,7 @@ class Ends:
     over: Callable[[Asker], None]
     fit: Callable[["Exchange"], Awaitable[None]]
     life: Callable[[], int | None]
+    lately: Callable[[], int]
     named: Callable[[str, Message], Identity | None]
     paused: Callable[["Exchange"], None]
 
@@ -185,16 +187,16 @@ class Exchange:
         headers, upstream = _named(extra, "header:"), self._ends.upstream
         while True:
             await self._ends.fit(self)
-            goes = partial(self._goes, extra, self._ends.life())
+            goes = partial(self._goes, extra, self._ends.lately())
             try:
                 return await upstream.request(given, "tools/call", whole, headers, goes)
             except _NotYetError:
                 if not await hold(extra):
                     raise DownError(_TOO_LATE) from None
 
-    def _goes(self, extra: dict[str, str], life: int | None) -> None:
+    def _goes(self, extra: dict[str, str], life: int) -> None:
         self._check()
-        if life is None or life != self._ends.life() or not may_go(extra):
+        if life != self._ends.life() or not may_go(extra):
             raise _NotYetError
         self.sent = True
 

@@ -87,10 +87,12 @@ class Kept:
 
     def stamp(self) -> Stamp:
         """Return what tells whether what is trusted may have changed. Raises `KeptError`."""
-        with told(self._trust), suppress(FileNotFoundError):  # nothing is trusted
-            found = self._trust.lstat()
+        with told(self._trust):
+            try:
+                found = os.lstat(self._trust)
+            except FileNotFoundError:  # nothing is trusted
+                return None
             return found.st_ino, found.st_mtime_ns, found.st_ctime_ns, found.st_size
-        return None
 
     def observe(self, line: dict[str, Any]) -> None:
         """Add an observation. Raises `KeptError`."""

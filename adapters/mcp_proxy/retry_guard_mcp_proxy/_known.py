@@ -72,7 +72,7 @@ class Known:
     def forget(self, name: str, lasts: float) -> None:
         """Rely on no list any more, where trust in a tool rests on what was heard so long ago."""
         rests = self._trust.rests_on(name) if self._trust is not None else ()
-        until = time.monotonic() - lasts
+        until = time.monotonic() - lasts if rests else 0.0
         if any(one in self.fresh and self._heard_at[one] < until for one in rests):
             self.restarted()
 

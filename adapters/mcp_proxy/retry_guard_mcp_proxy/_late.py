@@ -1,22 +1,20 @@
 """A ledger that is told of a delivery only when the client has the answer."""
 
-from collections.abc import Generator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING, Any
 
 from retry_guard_ledgers import about
 
 if TYPE_CHECKING:
     from retry_guard_core import Now, Record
-    from retry_guard_ledgers import Ledger
+    from retry_guard_ledgers import Ledger, Prompt
 
 
 class Deliveries:
     """What one call would have noted, with the turn of its caller.
 
     `open`: the id of the record that it holds, or waits for; None: it has none yet. `met`: the
-    record that counted for it last.
+    record that counted for it last. What is called inside of it is kept back.
     """
 
     def __init__(self, turn: str | None) -> None:
@@ -25,39 +23,29 @@ class Deliveries:
         self.open: str | None = None
         self.met: Record | None = None
         self.noted: list[tuple[str, str]] = []
+        self._token: Token[Deliveries | None] | None = None
+
+    def __enter__(self) -> "Deliveries":
+        """Let what the ledger is told here be kept back."""
+        self._token = _HERE.set(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Keep nothing back any more."""
+        if self._token is not None:
+            _HERE.reset(self._token)
 
 
 _HERE: ContextVar[Deliveries | None] = ContextVar("retry_guard_mcp_deliveries", default=None)
 
 
-class LateLedger:
-    """The ledger, but for `deliver`: that waits for `delivered`."""
+class LatePrompt:
+    """What a ledger does without waiting, but for `deliver`: that waits for `delivered`."""
 
-    def __init__(self, ledger: "Ledger") -> None:
-        """Stand in front of a ledger."""
+    def __init__(self, ledger: "Ledger | Prompt") -> None:
+        """Stand in front of it."""
         self._ledger = ledger
-        self.now, self.save = ledger.now, ledger.save  # several times a call: not looked up anew
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._ledger, name)
-
-    @contextmanager
-    def deliveries(self, turn: str | None) -> Generator[Deliveries]:
-        """Keep back what is noted for the caller's turn."""
-        here = Deliveries(turn)
-        token = _HERE.set(here)
-        try:
-            yield here
-        finally:
-            _HERE.reset(token)
-
-    def claim(self, record: "Record", after: "Record | None", now: "Now") -> "Record":
-        """Claim, and note which record counts."""
-        known, here = self._ledger.claim(record, after, now), _HERE.get()
-        if here is not None:
-            here.met = known
-            here.open = about(known).id if known.state == "open" else here.open
-        return known
+        self.save = ledger.save  # not looked up anew by each call
 
     def deliver(self, scope: str, action: str, turn: str | None, *, back: bool = False) -> None:
         """Keep it back; what is noted for another turn than the caller's is no delivery to it."""
@@ -73,3 +61,25 @@ class LateLedger:
         """Note what was kept back. Raises `LedgerError`."""
         for scope, action in here.noted:
             self._ledger.deliver(scope, action, here.turn)
+
+
+class LateLedger(LatePrompt):
+    """The same, of the whole ledger. `prompt`: of what it does without waiting, if it does any."""
+
+    def __init__(self, ledger: "Ledger") -> None:
+        """Stand in front of a ledger."""
+        super().__init__(ledger)
+        self._whole, self.now = ledger, ledger.now
+        prompt: Prompt | None = getattr(ledger, "prompt", None)
+        self.prompt = None if prompt is None else LatePrompt(prompt)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._whole, name)
+
+    def claim(self, record: "Record", after: "Record | None", now: "Now") -> "Record":
+        """Claim, and note which record counts."""
+        known, here = self._whole.claim(record, after, now), _HERE.get()
+        if here is not None:
+            here.met = known
+            here.open = about(known).id if known.state == "open" else here.open
+        return known

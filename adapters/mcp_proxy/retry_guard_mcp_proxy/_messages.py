@@ -36,14 +36,20 @@ def read_odd(line: bytes) -> Any:
 def _read(decoder: json.JSONDecoder, line: bytes) -> Any:
     try:
         return decoder.decode(line.decode())
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise UnreadableError(str(error)) from None
-    except (ValueError, RecursionError) as error:
-        raise BeyondError(str(error)) from None
+    except json.JSONDecodeError as error:
+        raise UnreadableError(f"it is wrong from character {error.pos + 1} on") from None
+    except UnicodeDecodeError:
+        raise UnreadableError("it is no UTF-8 text") from None
+    except BeyondError:
+        raise
+    except RecursionError:
+        raise BeyondError("it is nested too deep") from None
+    except ValueError:
+        raise BeyondError("a number in it has too many digits") from None
 
 
 def _refuse(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no JSON")
+    raise BeyondError(f"{text} is no JSON")
 
 
 _DECODER, _ODD = json.JSONDecoder(parse_constant=_refuse), json.JSONDecoder()

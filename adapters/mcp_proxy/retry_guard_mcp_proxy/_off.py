@@ -29,7 +29,12 @@ class OffDesk:
         """Nobody is asked anything."""
         return False
 
-    def shown(self, response: Message, *, is_old: bool = False) -> Message | None:
+    def shown(
+        self,
+        response: Message,  # noqa: ARG002 - as it is called
+        *,
+        is_old: bool = False,  # noqa: ARG002 - (the same)
+    ) -> Message | None:
         """The client sees every list as it is."""
         return None
 

@@ -8,19 +8,21 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from retry_guard_core import GuardError
 from retry_guard_mcp_proxy._aside import aside
 from retry_guard_mcp_proxy._child import Patience
 from retry_guard_mcp_proxy._client import Client
-from retry_guard_mcp_proxy._errors import ServerError
 from retry_guard_mcp_proxy._guarding import Desk, Reception
 from retry_guard_mcp_proxy._notes import Log
 from retry_guard_mcp_proxy._outlets import outlet
+from retry_guard_mcp_proxy._reached import over_http
 from retry_guard_mcp_proxy._relay import Relay
 from retry_guard_mcp_proxy._session import Session
 from retry_guard_mcp_proxy._settings import Settings
 from retry_guard_mcp_proxy._signals import ENDING, Signals
 from retry_guard_mcp_proxy._stdio import StdioUpstream
 from retry_guard_mcp_proxy._streams import lines, pieces
+from retry_guard_mcp_proxy._unready import LINGER, UnreadyDesk
 from retry_guard_mcp_proxy._upstream import Ears, Upstream
 from retry_guard_mcp_proxy._way_back import WayBack
 
@@ -64,8 +66,11 @@ class _Proxy:
         finally:
             await upstream.close(self._patience)
             await _cancelled(relaying)
-            if ready.done() and not ready.cancelled():
-                await ready.result().close()
+            desk = ready.result() if ready.done() and not ready.cancelled() else None
+            if desk is not None:
+                await desk.close()
+        if isinstance(desk, UnreadyDesk):
+            raise desk.error
 
     async def _reached(
         self, process: subprocess.Popen[bytes] | None, session: Session, ears: Ears
@@ -83,19 +88,27 @@ class _Proxy:
         upstream: Upstream,
         session: Session,
     ) -> Desk:
-        desk_of = await aside(partial(_prepared, self._settings))
-        desk = desk_of(client, upstream, session)
+        """Return who carries out calls; where the guard cannot work, who refuses them."""
+        try:
+            desk_of = await aside(partial(_prepared, self._settings))
+            desk = desk_of(client, upstream, session)
+        except GuardError as error:
+            desk = UnreadyDesk(client, error)
         ready.set_result(desk)
         return desk
 
     async def _until_over(
         self, setting_up: "asyncio.Task[Desk]", relaying: "asyncio.Task[None]", client: Client
     ) -> None:
-        """Return when the client is gone, or a signal came. Raises what the set-up raised."""
+        """Return when the client is gone, a signal came, or it was told that nothing works."""
         gone = asyncio.create_task(client.gone.wait())
         await self._first(setting_up, relaying, gone)
-        if setting_up.done():
-            await setting_up
+        desk = setting_up.result() if setting_up.done() else None
+        if isinstance(desk, UnreadyDesk):
+            told = asyncio.create_task(desk.is_told.wait())
+            await self._first(relaying, gone, told, timeout=LINGER)
+            await _cancelled(told)
+        elif desk is not None:
             await self._first(relaying, gone)
         await _cancelled(gone)
 
@@ -133,16 +146,6 @@ class _Proxy:
 async def _cancelled(task: "asyncio.Task[Any]") -> None:
     task.cancel()
     await asyncio.wait({task})
-
-
-def over_http(settings: Settings, session: Session, ears: Ears) -> Upstream:
-    """Return a server at the URL of the settings. Raises `ServerError` without the extra."""
-    try:
-        from retry_guard_mcp_proxy._http import HttpUpstream  # noqa: PLC0415 - of an extra
-    except ModuleNotFoundError as error:
-        msg = f"no {error.name}: --url needs pip install 'agent-retry-guard[mcp-proxy]'"
-        raise ServerError(msg) from None
-    return HttpUpstream(settings.url or "", dict(settings.headers), session, ears)
 
 
 def _prepared(settings: Settings) -> Callable[[Client, Upstream, Session], Desk]:

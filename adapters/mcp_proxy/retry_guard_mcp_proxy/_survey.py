@@ -8,7 +8,7 @@ from retry_guard_mcp_proxy._child import Patience, start
 from retry_guard_mcp_proxy._errors import ServerError
 from retry_guard_mcp_proxy._listing import list_tools
 from retry_guard_mcp_proxy._messages import Message, encoded, failure, is_object, is_request
-from retry_guard_mcp_proxy._run import over_http
+from retry_guard_mcp_proxy._reached import over_http
 from retry_guard_mcp_proxy._session import PROTOCOL, STATELESS, Session
 from retry_guard_mcp_proxy._settings import Settings
 from retry_guard_mcp_proxy._stdio import StdioUpstream

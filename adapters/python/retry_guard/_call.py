@@ -22,7 +22,7 @@ from retry_guard_contracts import (
     seal,
 )
 from retry_guard_core import Now, Record
-from retry_guard_ledgers import Action, Ledger, about, changed
+from retry_guard_ledgers import Action, Ledger, Prompt, about, changed
 from retry_guard_outcomes import Done, NotExecuted, Unknown
 
 Send = Callable[[dict[str, Any], dict[str, str]], Any]
@@ -54,7 +54,8 @@ class Site:
     """What all calls of a guard share.
 
     `ignored`: tools whose server was seen to ignore a key. `workers`: threads for a ledger that may
-    block; None: it works where it is called. `contracts`: those of all tools, as they count now.
+    block; None: it works where it is called. `prompt`: what it does without waiting, where it would
+    else need a thread. `contracts`: those of all tools, as they count now.
     """
 
     ledger: Ledger
@@ -67,6 +68,7 @@ class Site:
     secret: bytes
     ignored: set[str]
     workers: Workers | None
+    prompt: Prompt | None
     contracts: Mapping[str, Contract]
 
 

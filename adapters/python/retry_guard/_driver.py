@@ -1,5 +1,6 @@
 """One guarded call on its way: steps the core, and says how it ended. No rule lives here."""
 
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -13,7 +14,7 @@ from retry_guard._windows import lapsed
 from retry_guard._words import done, error_of, heard, unresolved
 from retry_guard_contracts import encode_result
 from retry_guard_core import End, Record, Reply, guarded
-from retry_guard_ledgers import LedgerError, about, changed
+from retry_guard_ledgers import Ledger, LedgerError, Prompt, about, changed
 from retry_guard_outcomes import Done, NotExecuted
 
 
@@ -114,9 +115,9 @@ class Driver(Performer):
         own = self.last.own if isinstance(self.last.own, Done) else None
         return done(self.call, self.record, end.value, own, notes, sent=self.sent)
 
-    def _deliver(self, *, back: bool = False) -> None:
-        action = about(self.record)
-        self.site.ledger.deliver(action.scope, action.id, self.call.turn, back=back)
+    def _deliver(self, to: Ledger | Prompt | None = None, *, back: bool = False) -> None:
+        action, ledger = about(self.record), to or self.site.ledger
+        ledger.deliver(action.scope, action.id, self.call.turn, back=back)
 
     def _note(self) -> bool:
         try:
@@ -130,6 +131,15 @@ class Driver(Performer):
         saved = super()._kept(record, hold)
         if saved and self.answers and record.state == "done" and not self.hands.stopping:
             self.noted = self._note()
+        return saved
+
+    def _kept_now(self, record: Record, prompt: Prompt) -> bool:
+        """Do the same without waiting; a delivery that would have to wait is noted later."""
+        saved = super()._kept_now(record, prompt)
+        if saved and record.state == "done" and not self.hands.stopping:
+            with suppress(LedgerError):
+                self._deliver(prompt)
+                self.noted = True
         return saved
 
     def _without_ledger(self) -> NotExecuted | Unresolved:

@@ -1,6 +1,7 @@
 """Carries out single steps: claim, save, send, read, wait, ask. No rule lives here."""
 
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from typing import Any, assert_never
 
 from retry_guard._attempt import NOTHING, STOPPED, Attempt, judged, outgoing
@@ -11,7 +12,7 @@ from retry_guard._hands import AwaitedError, Hands
 from retry_guard._look import look, put
 from retry_guard._sent import Extra, sending, unkeyed, without_key
 from retry_guard_core import End, Now, Record, Reply, Step
-from retry_guard_ledgers import LedgerError, about, changed
+from retry_guard_ledgers import LedgerError, Prompt, about, changed
 
 
 class Performer(ABC):
@@ -108,7 +109,7 @@ class Performer(ABC):
             record = without_key(record)
         self.record = record = changed(record, lease=lease, settled_at=settled_at)
         try:
-            ok: bool = await self.hands.ledger(self._kept, record, hold)
+            ok = await self._stored(record, hold)
         except LedgerError:
             # The core would claim anew, and then might send what no record shows.
             if hold or record.state == "not_executed":
@@ -119,6 +120,18 @@ class Performer(ABC):
             # Looked up again once; else two callers could take it from each other for ever.
             ok, self.overtaken = self.overtaken, True
         return self.reply(record, ok)
+
+    async def _stored(self, record: Record, hold: bool) -> bool:  # noqa: FBT001 - as `_kept`
+        """Save it: here and now where that takes no waiting, else where the ledger always works."""
+        if self.site.prompt is not None and record.state != "open":
+            with suppress(LedgerError):
+                return self._kept_now(record, self.site.prompt)
+        ok: bool = await self.hands.ledger(self._kept, record, hold)
+        return ok
+
+    def _kept_now(self, record: Record, prompt: Prompt) -> bool:
+        """Save what has ended: no renewal changes it any more. Raises `LedgerError` to wait."""
+        return prompt.save(record)
 
     def _kept(self, record: Record, hold: bool) -> bool:  # noqa: FBT001 - called by position
         if not hold and self.site.heartbeat is not None:

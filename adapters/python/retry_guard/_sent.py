@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -47,6 +47,17 @@ class _Send:
     extra: Mapping[str, str]
     to_body: bool
     lives: bool = True
+    _token: "Token[_Send | None] | None" = None
+
+    def __enter__(self) -> None:
+        """Begin it, in this context."""
+        self._token = _SEND.set(self)
+
+    def __exit__(self, *_: object) -> None:
+        """End it."""
+        self.lives = False
+        if self._token is not None:
+            _SEND.reset(self._token)
 
 
 _SEND: ContextVar[_Send | None] = ContextVar("retry_guard_sent", default=None)
@@ -84,25 +95,13 @@ def running(
         raise UsageError("extra: hand on what the guard gave to send, not a copy; nothing was sent")
     if isinstance(extra, Extra):
         extra.unasked = bool(extra)
-    with in_turn(scope, turn), _within(_Send(extra or {}, to_body=True)):
+    with in_turn(scope, turn), _Send(extra or {}, to_body=True):
         yield
 
 
-@contextmanager
-def sending(extra: Mapping[str, str]) -> Generator[None]:
+def sending(extra: Mapping[str, str]) -> _Send:
     """Call a user's function inside; no key of an outer send reaches it. For the guard itself."""
-    with _within(_Send(extra, to_body=False)):
-        yield
-
-
-@contextmanager
-def _within(send: _Send) -> Generator[None]:
-    token = _SEND.set(send)
-    try:
-        yield
-    finally:
-        send.lives = False
-        _SEND.reset(token)
+    return _Send(extra, to_body=False)
 
 
 def without_key(record: Record) -> Record:

@@ -1,6 +1,7 @@
 """The parts of a guard, put together."""
 
 from collections.abc import Callable, Mapping
+from inspect import getattr_static
 from typing import Any
 
 from retry_guard._answers import Unresolved
@@ -11,7 +12,7 @@ from retry_guard._heartbeat import Heartbeat
 from retry_guard._policy import Policy
 from retry_guard._workers import Workers
 from retry_guard_contracts import Contract
-from retry_guard_ledgers import Ledger
+from retry_guard_ledgers import Ledger, Prompt
 
 
 def site_of(
@@ -38,6 +39,7 @@ def site_of(
     policy = Policy() if policy is None else policy
     ticking = LedgerClock(ledger) if clock is None else clock
     check_policy(policy, ticking)
+    threaded = awaits and ledger.durable
     return Site(
         ledger=ledger,
         classify=classify,
@@ -48,6 +50,14 @@ def site_of(
         heartbeat=Heartbeat(ledger, policy) if clock is None else None,
         secret=the_secret(secret, ledger.secret),
         ignored=set(),
-        workers=Workers() if awaits and ledger.durable else None,
+        workers=Workers() if threaded else None,
+        prompt=_prompt_of(ledger) if threaded else None,
         contracts=contracts,
     )
+
+
+def _prompt_of(ledger: Any) -> Prompt | None:
+    """What it does without waiting; what only a ledger inside it does so is not its own."""
+    is_own = getattr_static(ledger, "prompt", None) is not None
+    prompt: Prompt | None = ledger.prompt if is_own else None
+    return prompt
