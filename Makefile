@@ -7,10 +7,13 @@
 VENV := .venv
 READY := $(VENV)/.ready
 WHEEL := build/wheel-test
-# What cannot differ in a wheel, and takes long: tables of the core, servers and models of others, kills, wide runs.
-SAME_IN_A_WHEEL := $(foreach name,core_* mcp_servers* mcp_differential mcp_proxy_* anthropic_loop confirm_* \
-	langgraph_kills real_* ledger_model sandbox_census sandbox_harness sandbox_grid sandbox_models* sandbox_eval* \
-	sandbox_mcp_alike openai_agents_servers openai_loop_runs,--ignore-glob='*/test_$(name).py')
+# A wheel holds the same modules, which a test compares; what can differ is whether it has all that is needed, and
+# what it is started by. So each package, command and extra is used once, and no table is gone through again.
+IN_A_WHEEL := $(wildcard tests/test_console_*.py tests/test_docs*.py) $(foreach name,packaging architecture readme \
+	adapter_pages contract_yaml quick_paths guard_tools ledger_files ledger_urls ledger_races outcomes_answers \
+	functions httpx_transport langgraph openai_agents openai_loop anthropic_conformance mcp_proxy mcp_proxy_pipe \
+	confirm_http bound_command sandbox_ab sandbox_eval sandbox_eval_pytest sandbox_html sandbox_mcp sandbox_models \
+	sandbox_report,tests/test_$(name).py)
 
 # `make test ARGS="-k ledger"` hands arguments on to the program that a target runs.
 ARGS ?=
@@ -57,7 +60,7 @@ study: $(READY) ## every arm of the sandbox on the whole grid: more episodes tha
 .PHONY: test
 test: $(READY) ## run the whole test suite
 	@echo "Running the tests"
-	@$(VENV)/bin/pytest -n auto $(ARGS)
+	@$(VENV)/bin/pytest -n auto --dist worksteal $(ARGS)
 
 .PHONY: lint
 lint: $(READY) ## ruff: rules and format
@@ -113,7 +116,7 @@ wheel: $(READY)
 
 wheel-run:
 	@echo "Running the tests against the wheel"
-	@RETRY_GUARD_TEST_INSTALLED=wheel $(WHEEL)/venv/bin/pytest -n auto -o cache_dir=$(WHEEL)/cache $(SAME_IN_A_WHEEL) $(ARGS)
+	@RETRY_GUARD_TEST_INSTALLED=wheel $(WHEEL)/venv/bin/pytest -n auto --dist worksteal -o cache_dir=$(WHEEL)/cache $(IN_A_WHEEL) $(ARGS)
 
 .PHONY: clean
 clean: ## remove what builds and tools left behind, .venv too

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
@@ -80,6 +81,18 @@ class Forked:
             self.kill()
         with self.stdout, self.stderr:
             return code, self.stdout.read().decode()
+
+    def whole(self, timeout: float) -> "subprocess.CompletedProcess[str]":
+        """Close its input and wait; return the exit code and all that it wrote."""
+        self.stdin.close()
+        with self.stdout, self.stderr, ThreadPoolExecutor(2) as pool:
+            out, errors = (pool.submit(pipe.read) for pipe in (self.stdout, self.stderr))
+            try:
+                code = self.wait(timeout)
+            finally:
+                self.kill()
+            said, noted = out.result().decode(), errors.result().decode()
+        return subprocess.CompletedProcess((), code, said, noted)
 
     def send_signal(self, number: int) -> None:
         """Send a signal; none, where it has ended."""

@@ -1,12 +1,13 @@
 """A server that states contracts of its own tools, beside a site of the scripted server."""
 
 import json
+import os
 import subprocess
-import sys
 from collections.abc import Sequence
 from typing import Any
 
-from mcp_proxy_client import Site
+from forked import Forked
+from mcp_proxy_client import LONG, Site
 
 STATED = "retry-guard/contract"
 KEYED: dict[str, Any] = {"key": {"param": "key", "retention": 86400}}
@@ -41,12 +42,11 @@ def lists(site: Site, *pages: list[dict[str, Any]]) -> None:
     site.put("tools.json", json.dumps(pages))
 
 
-RUN = (sys.executable, "-m", "retry_guard_console")
-
-
-def command_of(*words: str, run: Sequence[str] = RUN) -> subprocess.CompletedProcess[str]:
-    """Run `retry-guard`."""
-    return subprocess.run((*run, *words), check=False, capture_output=True, text=True, timeout=60)
+def command_of(*words: str, run: Sequence[str] | None = None) -> subprocess.CompletedProcess[str]:
+    """Run `retry-guard`. `run`: as this program, else in a process that has imported it."""
+    if run is None:
+        return Forked("mcp_proxy_loaded", words, os.environ).whole(LONG)
+    return subprocess.run((*run, *words), check=False, capture_output=True, text=True, timeout=LONG)
 
 
 def command(site: Site, *words: str) -> subprocess.CompletedProcess[str]:

@@ -12,7 +12,7 @@ import pytest
 from mcp_proxy_client import INITIALIZE, META
 from mcp_proxy_fakes import QuietServer
 from retry_guard import Contract, Policy
-from retry_guard_ledgers import open_ledger
+from retry_guard_ledgers import SQLiteLedger, open_ledger
 from retry_guard_mcp_proxy import _patience
 from retry_guard_mcp_proxy._client import Client
 from retry_guard_mcp_proxy._desk import GuardDesk
@@ -186,6 +186,7 @@ async def test_an_equal_call_of_the_next_turn_waits_until_the_answer_counts_as_d
         at_once(ledger, here)
 
     monkeypatch.setattr(LateLedger, "delivered", slow)
+    monkeypatch.setattr(SQLiteLedger, "prompt", None)  # that never waits
     room = Room(ledger=f"sqlite:///{tmp_path / 'guard.db'}")
     room.opens("claude-code")
     room.server.answers.set()

@@ -195,7 +195,7 @@ async def test_all_that_waits_for_a_server_ends_with_one_try_and_tries_are_limit
 ) -> None:
     heard, session = Heard(), Session()
     session.opening = INITIALIZE
-    upstream = StdioUpstream(("sh", "-c", MUTE, tmp_path), session, heard.ears(), opening=1.5)
+    upstream = StdioUpstream(("sh", "-c", MUTE, str(tmp_path)), session, heard.ears(), opening=1.5)
     (tmp_path / "lives.txt").write_text("0\n")
     await upstream.open(start((sys.executable, "-c", "pass")))
     await until(lambda: heard.ended)

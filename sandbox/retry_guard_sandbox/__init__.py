@@ -13,7 +13,7 @@ from retry_guard_sandbox.reports._lines import COLUMNS, Line, Spread, Summary
 from retry_guard_sandbox.reports._models import Models
 from retry_guard_sandbox.reports._page import page
 from retry_guard_sandbox.reports._report import HEADING, Report, report
-from retry_guard_sandbox.reports._verdict import AB, Frame
+from retry_guard_sandbox.reports._verdict import AB, Frame, Left
 
 __all__ = [
     "AB",
@@ -32,6 +32,7 @@ __all__ = [
     "Frame",
     "Grid",
     "GridError",
+    "Left",
     "Line",
     "Meter",
     "Models",

@@ -80,9 +80,9 @@ def _read(given: argparse.Namespace) -> int:
             raise GuardError(f"--from {source}: {error}") from error
         except (OSError, ValueError) as error:
             raise GuardError(f"--from {source}: {why(error)}; name another file") from error
-        print_report(result)
         outputs.finish(result, bounds=bounds)
-    return result.exit_code
+        print_report(result)
+    return outputs.told("ab", result.exit_code)
 
 
 def _bounds(given: argparse.Namespace) -> list["Bound"]:
@@ -106,13 +106,12 @@ def _run(given: argparse.Namespace) -> int:
         course = Course(play, interrupt)
         result = _report(given, outputs.kept(course.rows()))
         note = course.note()
-        print_report(result, note)
         outputs.finish(result, note, bounds)
-    for remark in (*play.remarks(), took(play.meter, given.jobs)):
-        complain(f" ab: {remark}")
-    if interrupt.came:
-        return INTERRUPTED
-    return result.exit_code or (INCONCLUSIVE if note else result.exit_code)
+        for remark in (*play.remarks(), took(play.meter, given.jobs)):
+            complain(f" ab: {remark}")
+        print_report(result, note)  # the verdict is the last that is said
+    code = result.exit_code or (INCONCLUSIVE if note else result.exit_code)
+    return outputs.told("ab", INTERRUPTED if interrupt.came else code)
 
 
 def _staged(given: argparse.Namespace) -> "Play":

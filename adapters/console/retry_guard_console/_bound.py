@@ -4,13 +4,15 @@ import argparse
 import json
 import textwrap
 from collections.abc import Iterator
-from contextlib import ExitStack
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
+from retry_guard_console._bound_line import line
 from retry_guard_console._bound_table import WIDTH, print_table
-from retry_guard_console._shared import refuse
+from retry_guard_console._outputs import Outputs, opened
+from retry_guard_console._shared import one_line, refuse
+from retry_guard_core import GuardError
 
 if TYPE_CHECKING:
     from retry_guard_console._shared import Subparsers
@@ -85,19 +87,22 @@ def run(given: argparse.Namespace) -> int:
         chosen[option] = names
     if not 0 <= given.attempts <= 4:  # noqa: PLR2004 - as --help says
         return refuse("bound", f"--attempts {given.attempts}: give 0 to 4")
-    with ExitStack() as stack:
-        try:
-            opened: TextIO | None = given.json and given.json.open("w", encoding="utf-8")
-        except OSError as error:
-            return refuse("bound", f"--json {given.json}: {error.strerror}; name another file")
-        file = None if opened is None else stack.enter_context(opened)
-        holds = _propositions()
-        if given.propositions:
-            return WELL if holds else WORSE
-        compared = list(_compared(chosen, given.attempts, file))
-    return (
-        WELL if print_table(compared, given.attempts, outcomes=given.outcomes) and holds else WORSE
-    )
+    try:
+        with opened(given) as outputs:
+            code = _run(given, chosen, outputs)
+            outputs.flush()
+            return outputs.told("bound", code)
+    except GuardError as error:
+        return refuse("bound", one_line(error))
+
+
+def _run(given: argparse.Namespace, chosen: dict[str, Any], outputs: Outputs) -> int:
+    holds = _propositions()
+    if given.propositions:
+        return WELL if holds else WORSE
+    compared = list(_compared(chosen, given.attempts, outputs))
+    equal = print_table(compared, given.attempts, outcomes=given.outcomes)
+    return WELL if equal and holds else WORSE
 
 
 def _split(text: str) -> Iterator[str]:
@@ -133,7 +138,7 @@ def _holds(fact: bool) -> str:  # noqa: FBT001 - called by position
 
 
 def _compared(
-    chosen: dict[str, Any], attempts: int, file: TextIO | None
+    chosen: dict[str, Any], attempts: int, outputs: Outputs
 ) -> Iterator["bound.Comparison"]:
     """Yield each cell, with a progress bar where a person looks on."""
     from rich.console import Console
@@ -147,33 +152,5 @@ def _compared(
         task = bar.add_task("", total=cells)
         for one in bound.compare_all(**chosen, rules=bound.Rules(attempts=attempts)):
             bar.advance(task)
-            if file is not None:
-                file.write(json.dumps(_line(one)) + "\n")
+            outputs.write("json", json.dumps(line(one)) + "\n")
             yield one
-
-
-def _line(one: "bound.Comparison") -> dict[str, object]:
-    """Return a cell as JSON: both vectors, by the outcome of the first attempt."""
-    return {
-        "contract": one.contract,
-        "shown": one.cell.shown,
-        "script": one.cell.script,
-        "schedules": one.schedules,
-        "equal": one.is_equal,
-        "breach": one.breach,
-        "bound": _vector(one.best),
-        "guard": _vector(one.real),
-        "outcomes": [
-            {
-                "hidden": outcome.hidden,
-                "after": outcome.after,
-                "bound": _vector(value),
-                "guard": _vector(one.guard[outcome]),
-            }
-            for outcome, value in one.bound.items()
-        ],
-    }
-
-
-def _vector(value: "bound.Value") -> dict[str, float]:
-    return {**value._asdict(), "seconds": round(value.seconds, 3)}

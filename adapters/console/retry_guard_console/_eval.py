@@ -65,7 +65,7 @@ def _run(
     if given.episode and episodes:
         print_episode(episodes[0])
     print_report(episodes, assessment, target, note)
-    return INTERRUPTED if interrupt.came else assessment.exit_code
+    return outputs.told("eval", INTERRUPTED if interrupt.came else assessment.exit_code)
 
 
 @contextmanager

@@ -2,11 +2,11 @@
 
 import argparse
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from retry_guard_console._shared import why
+from retry_guard_console._shared import USAGE, refuse, why
 from retry_guard_core import GuardError
 
 if TYPE_CHECKING:
@@ -30,37 +30,62 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
 
 
 class Outputs:
-    """The files that were asked for, open for writing."""
+    """The files that were asked for, open for writing. `failed`: which cannot be written, and why.
+
+    Such a file is left alone from then on: what came of a long run is still to be said.
+    """
 
     def __init__(self, files: dict[str, tuple[Path, TextIO]]) -> None:
         """`files`: by the name of their option."""
-        self._files = files
+        self._files, self.failed = files, dict[str, str]()
 
     def kept(self, rows: Iterable["Row"]) -> Iterator["Row"]:
         """Hand the rows on, and write each to the file of `--json`, if there is one."""
-        if "json" not in self._files:
-            yield from rows
-            return
         for row in rows:
-            self._write("json", row.to_json() + "\n")
+            if "json" in self._files:
+                self.write("json", row.to_json() + "\n")
             yield row
-        self._write("json", "", is_last=True)
 
     def finish(self, result: "Report", note: str = "", bounds: Sequence["Bound"] = ()) -> None:
         """Write the reports; `note` says what is special about them, `bounds` go on the page."""
         from retry_guard_sandbox import junit, page
 
         if "junit" in self._files:
-            self._write("junit", junit(result, note), is_last=True)
+            self.write("junit", junit(result, note))
         if "html" in self._files:
-            self._write("html", page(result, note, bounds), is_last=True)
+            self.write("html", page(result, note, bounds))
+        self.flush()
 
-    def _write(self, option: str, text: str, *, is_last: bool = False) -> None:
-        path, file = self._files[option]
-        with told(option, path):
-            file.write(text)
-            if is_last:
-                file.flush()
+    def write(self, option: str, text: str) -> None:
+        """Write to the file of an option, if there is one that can be written."""
+        path, file = self._files.get(option, (None, None))
+        if path is not None and file is not None and option not in self.failed:
+            try:
+                with told(option, path):
+                    file.write(text)
+            except OutputError as error:
+                self.failed[option] = str(error)
+
+    def flush(self) -> None:
+        """Let all that was written be in the files."""
+        for option, (path, file) in self._files.items():
+            try:
+                with told(option, path):
+                    file.flush()
+            except OutputError as error:
+                self.failed.setdefault(option, str(error))
+
+    def told(self, command: str, code: int) -> int:
+        """Say which files could not be written; return the exit code. `code`: where all could."""
+        for text in self.failed.values():
+            refuse(command, text)
+        return USAGE if self.failed else code
+
+    def close(self) -> None:
+        """Close the files."""
+        for _, file in self._files.values():
+            with suppress(OSError, ValueError):  # it is known, and said, what is not in it
+                file.close()
 
 
 @contextmanager
@@ -69,16 +94,14 @@ def opened(given: argparse.Namespace) -> Generator[Outputs]:
 
     Raises `OutputError`.
     """
-    paths: dict[str, Path] = {n: getattr(given, n) for n in _OPTIONS if getattr(given, n)}
+    paths: dict[str, Path] = {n: getattr(given, n) for n in _OPTIONS if getattr(given, n, None)}
     files: dict[str, tuple[Path, TextIO]] = {}
     _refuse_one_file_for_two(given, paths)
-    with ExitStack() as stack:
+    with closing(Outputs(files)) as outputs:
         for name, path in paths.items():
             with told(name, path):
-                file = path.open("w", encoding="utf-8", newline="\n")
-                stack.callback(_close, name, path, file)
-                files[name] = (path, file)
-        yield Outputs(files)
+                files[name] = (path, path.open("w", encoding="utf-8", newline="\n"))
+        yield outputs
 
 
 def _refuse_one_file_for_two(given: argparse.Namespace, paths: dict[str, Path]) -> None:
@@ -89,11 +112,6 @@ def _refuse_one_file_for_two(given: argparse.Namespace, paths: dict[str, Path]) 
         for other, one in named[:place]:
             if path.resolve() == one.resolve() and not path.is_char_device():
                 raise OutputError(f"--{name} and --{other} name one file, {path}; name another")
-
-
-def _close(option: str, path: Path, file: TextIO) -> None:
-    with told(option, path):
-        file.close()
 
 
 @contextmanager

@@ -1,9 +1,9 @@
 """The report of the sandbox as a person reads it in a terminal: `ab` and `eval` share it."""
 
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from retry_guard_console._items import print_items, print_left
 from retry_guard_console._shared import show, shown, table
 
 if TYPE_CHECKING:
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
     from retry_guard_sandbox import Models, Report, Spread, Summary
 
-WIDTH = 80
 _NARROW = 16
 _SMALL = 0.001
 _ARMS_BESIDE = 5
@@ -49,9 +48,9 @@ def print_report(result: "Report", note: str = "") -> None:
         _print_models(result.models)
     if result.frame.baseline is not None:
         print(f"\nCells helped (off not exactly once, on exactly once): {result.helped}")
-        _print_items("Cells harmed (off exactly once, on not)", result.harmed)
-    _print_items("Duplicates that remain", result.remaining)
-    _print_items("Findings", result.findings)
+        print_items("Cells harmed (off exactly once, on not)", result.harmed)
+    print_left(result.left)
+    print_items("Findings", result.findings)
     print(f"Verdict: {result.verdict}{', of what was finished' if note else ''}")
 
 
@@ -152,9 +151,3 @@ def _numbers(columns: Sequence[str]) -> "Table":
     for column in made.columns[1:]:
         column.justify = "right"
     return made
-
-
-def _print_items(title: str, items: Sequence[str]) -> None:
-    print(f"{title}:{'' if items else ' none'}")
-    for item in items:
-        print(textwrap.fill(shown(item), WIDTH, initial_indent="  ", subsequent_indent="      "))

@@ -8,6 +8,7 @@ NAME.observed.jsonl   what a guard would have done, a line each (the former ones
 """
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress

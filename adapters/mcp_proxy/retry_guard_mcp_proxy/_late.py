@@ -1,7 +1,7 @@
 """A ledger that is told of a delivery only when the client has the answer."""
 
 from contextvars import ContextVar, Token
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from retry_guard_ledgers import about
 
@@ -25,7 +25,7 @@ class Deliveries:
         self.noted: list[tuple[str, str]] = []
         self._token: Token[Deliveries | None] | None = None
 
-    def __enter__(self) -> "Deliveries":
+    def __enter__(self) -> Self:
         """Let what the ledger is told here be kept back."""
         self._token = _HERE.set(self)
         return self

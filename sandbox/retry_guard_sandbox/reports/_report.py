@@ -15,10 +15,11 @@ from retry_guard_sandbox.reports._verdict import (
     AB,
     EXIT_CODES,
     Frame,
+    Left,
     Verdict,
     doubts,
     judged,
-    remaining,
+    left,
     statistical,
 )
 
@@ -34,7 +35,7 @@ HEADING = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """The whole report. `remaining`: where duplicates are left. `findings`: what decided.
+    """The whole report. `left`: where duplicates are left. `findings`: what decided.
 
     `models`: statistics of the agents that are no scripts, if any were compared.
     """
@@ -45,7 +46,7 @@ class Report:
     lines: tuple[Line, ...]
     summaries: tuple[Summary, ...]
     harms: tuple[Change, ...]
-    remaining: tuple[str, ...]
+    left: tuple[Left, ...]
     findings: tuple[str, ...]
     verdict: Verdict
     models: Models | None
@@ -62,6 +63,11 @@ class Report:
     def harmed(self) -> tuple[str, ...]:
         """The cells that a judged arm harmed, by name, each once."""
         return tuple(dict.fromkeys(change.name for change in self.harms))
+
+    @property
+    def remaining(self) -> tuple[str, ...]:
+        """Where duplicates are left, a line each."""
+        return tuple(map(str, self.left))
 
     @property
     def helped(self) -> int:
@@ -110,7 +116,7 @@ def report(
         lines=lines,
         summaries=tuple(summaries_of(census, lines)),
         harms=harms,
-        remaining=tuple(remaining(census, subjects)),
+        left=tuple(left(census, subjects)),
         findings=(*blocking, *open_),
         verdict="block" if blocking else "inconclusive" if open_ else "pass",
         models=models,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from retry_guard_sandbox.grading._census import Census
 from retry_guard_sandbox.grading._statistics_terms import Comparison, EndPoint, Family
@@ -22,6 +22,28 @@ class Frame:
     subjects: tuple[str, ...]
 
 
+SENT_AGAIN = "it was sent more than once"
+RAN_TWICE = "one send itself ran twice: no client can prevent it"
+
+
+class Left(NamedTuple):
+    """Where duplicates are left, and why. `place`: contract, fault and tool."""
+
+    place: str
+    cells: int
+    draws: int
+    reason: str
+
+    @property
+    def many(self) -> str:
+        """How many there are."""
+        return f"{self.cells} cell{'s' if self.cells > 1 else ''}, {self.draws} draws"
+
+    def __str__(self) -> str:
+        """All of it, in one line."""
+        return f"{self.place}: {self.many} ({self.reason})"
+
+
 AB = Frame(baseline="no_guard", subjects=("guard", "guard_hidden_key"))
 """The guard against no guard; every other arm is shown, and not judged."""
 
@@ -31,7 +53,7 @@ def judged(census: Census, frame: Frame) -> tuple[str, ...]:
     return tuple(name for name in census.conditions if name in frame.subjects)
 
 
-def remaining(census: Census, subjects: Iterable[str]) -> Iterator[str]:
+def left(census: Census, subjects: Iterable[str]) -> Iterator[Left]:
     """Say where the subjects leave duplicates, and why."""
     places: dict[tuple[str, str, str, bool], list[int]] = {}
     for subject in subjects:
@@ -41,13 +63,8 @@ def remaining(census: Census, subjects: Iterable[str]) -> Iterator[str]:
                     place = (cell.contract, cell.fault, cell.tool, resent)
                     places.setdefault(place, []).append(count)
     for (contract, fault, tool, resent), counts in places.items():
-        reason = (
-            "it was sent more than once"
-            if resent
-            else "one send itself ran twice: no client can prevent it"
-        )
-        many = f"{len(counts)} cell{'s' if len(counts) > 1 else ''}, {sum(counts)} draws"
-        yield f"{contract} {fault} {tool}: {many} ({reason})"
+        reason = SENT_AGAIN if resent else RAN_TWICE
+        yield Left(f"{contract} {fault} {tool}", len(counts), sum(counts), reason)
 
 
 def doubts(census: Census, frame: Frame) -> list[str]:
