@@ -4,6 +4,9 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
+# Else each of the many processes of the tests compiles what it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 VENV := .venv
 READY := $(VENV)/.ready
 WHEEL := build/wheel-test

@@ -1,7 +1,8 @@
-"""Hostile lines from both sides of the MCP proxy for some minutes, one session after the other.
+"""Hostile lines from both sides of the MCP proxy, and histories over HTTP, for some minutes.
 
-`python benchmarks/fuzz_mcp.py [--minutes 5] [--seed 0]` stops at the first session in which
-something does not hold, names its seed, and leaves its folder behind.
+`python benchmarks/fuzz_mcp.py [--minutes 5] [--seed 0]` plays both side by side. Each stops at the
+first session, or history, in which something does not hold, names its seed, and leaves its folder
+behind.
 """
 
 import argparse
@@ -10,14 +11,18 @@ import sys
 import tempfile
 from pathlib import Path
 
-FUZZER = Path(__file__).resolve().parents[1] / "tests" / "mcp_servers_fuzz.py"
+TESTS = Path(__file__).resolve().parents[1] / "tests"
+FUZZERS = (TESTS / "mcp_servers_fuzz.py", TESTS / "mcp_proxy_url_histories.py")
 
 
 def run(minutes: float, seed: int) -> int:
-    """Play sessions for that long; return 1 if something did not hold."""
-    folder = tempfile.mkdtemp(prefix="fuzz-mcp-")
-    command = [sys.executable, str(FUZZER), folder, str(60 * minutes), str(seed)]
-    return subprocess.run(command, check=False).returncode
+    """Play for that long; return 1 if something did not hold."""
+    playing: list[subprocess.Popen[bytes]] = []
+    for fuzzer in FUZZERS:
+        folder = tempfile.mkdtemp(prefix="fuzz-mcp-")
+        command = [sys.executable, str(fuzzer), folder, str(60 * minutes), str(seed)]
+        playing.append(subprocess.Popen(command))
+    return max([abs(one.wait()) for one in playing])
 
 
 def main() -> int:
@@ -26,7 +31,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=5.0, help="how long (default 5)")
     parser.add_argument("--seed", type=int, default=0, help="the first seed (default 0)")
     given = parser.parse_args()
-    return run(given.minutes, given.seed)
+    return min(run(given.minutes, given.seed), 1)
 
 
 if __name__ == "__main__":

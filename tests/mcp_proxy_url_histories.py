@@ -18,7 +18,7 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -181,7 +181,7 @@ def _played(history: History) -> list[str]:
 
 
 @contextmanager
-def _going(history: History) -> Iterator[Hasty]:
+def _going(history: History) -> Generator[Hasty]:
     proxy = history.proxy()
     try:
         yield proxy
@@ -234,7 +234,7 @@ def histories(folder: Path, seeds: Sequence[int], jobs: int = 4) -> list[str]:
         return [f"seed {seed}, in {here}:", *problems] if problems else []
 
     with ThreadPoolExecutor(jobs) as pool:
-        return next(filter(None, pool.map(one, seeds)), [])
+        return next(filter(None, pool.map(one, seeds)), list[str]())
 
 
 def main(given: Sequence[str]) -> int:

@@ -3,13 +3,12 @@
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from guards import ARGUMENTS, PLAIN, Args, Extra
 from retry_guard import AsyncGuard, Done
-from retry_guard_core import Record
+from retry_guard_core import Now, Record
 from retry_guard_ledgers import LedgerError, Prompt, SQLiteLedger
 from retry_guard_ledgers._prompt import SQLitePrompt
 from retry_guard_outcomes import classify
@@ -30,9 +29,9 @@ class Watched(SQLiteLedger):
         found = super().prompt
         return None if found is None else _Watched(self, found)
 
-    def claim(self, *given: Any) -> Record:  # noqa: ANN401 - as the ledger's
+    def claim(self, record: Record, after: Record | None, now: Now) -> Record:
         self.note("claim")
-        return super().claim(*given)
+        return super().claim(record, after, now)
 
     def save(self, record: Record) -> bool:
         self.note("save")
@@ -47,11 +46,11 @@ class _Watched:
     def __init__(self, ledger: Watched, prompt: SQLitePrompt) -> None:
         self._ledger, self._prompt = ledger, prompt
 
-    def _does(self, verb: str) -> Callable[..., Any]:
+    def _does(self, verb: str) -> Any:  # noqa: ANN401 - as the ledger's
         self._ledger.note(f"prompt {verb}")
         if verb in self._ledger.failing:
             raise LedgerError("it would have to wait")
-        return getattr(self._prompt, verb)  # type: ignore[no-any-return] - of the prompt
+        return getattr(self._prompt, verb)
 
     def save(self, record: Record) -> Any:  # noqa: ANN401 - as the ledger's
         return self._does("save")(record)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from guards import ARGUMENTS, Args, Extra
-from retry_guard import AsyncGuard, Contract, Done, Guard, Unresolved
+from retry_guard import AsyncGuard, Contract, Done, Guard, Policy, Unresolved
 from retry_guard_ledgers import MemoryLedger, SQLiteLedger
 from retry_guard_outcomes import classify
 
@@ -127,3 +127,129 @@ def test_an_unchanged_contract_meets_its_own_action_as_ever() -> None:
     first, second = call(ledger, service), call(ledger, service)
     assert (second.action, second.reason) == (first.action, "nothing_can_tell")
     assert len(service.effects) == 1
+
+
+class Watched:
+    """A guard that lives on while what it goes by changes, and a service that loses answers."""
+
+    def __init__(self, ledger: Any, hmac: bytes | None = None, **stated: Any) -> None:  # noqa: ANN401 - any ledger
+        self.service = Lost()
+        contract = Contract(**{**BEFORE, **stated})
+        policy = Policy(attempts=0)
+        self.guard = Guard(ledger, [contract], classify=classify, secret=hmac, policy=policy)
+
+    def goes_by(self, **stated: Any) -> None:  # noqa: ANN401 - fields of a contract
+        self.guard.contracts.clear()
+        self.guard.add(Contract(**{**BEFORE, **stated}))
+
+    def call(self, **more: Any) -> Any:  # noqa: ANN401 - any outcome
+        given = {**ARGUMENTS, **more}
+        return self.guard.call("charge", given, send=self.service.send, scope="acme", turn="t1")
+
+
+@pytest.mark.parametrize("change", CHANGES, ids="+".join)
+@pytest.mark.parametrize("kind", [MemoryLedger, SQLiteLedger])
+def test_it_is_met_by_a_guard_whose_contract_changes_while_it_lives(
+    kind: Any,  # noqa: ANN401 - either ledger
+    change: dict[str, Any],
+    tmp_path: Path,
+) -> None:
+    ledger = kind(tmp_path / "guard.db") if kind is SQLiteLedger else kind()
+    one = Watched(ledger)
+    first = one.call()
+    one.goes_by(**change)
+    assert (one.call().action, one.call().reason) == (first.action, "contract_changed")
+    one.goes_by()
+    assert (one.call().action, one.call().reason) == (first.action, "nothing_can_tell")
+    assert len(one.service.effects) == 1
+
+
+@pytest.mark.parametrize("change", CHANGES, ids="+".join)
+@pytest.mark.parametrize("kind", [MemoryLedger, SQLiteLedger])
+def test_it_is_met_where_another_guard_began_it_after_this_one_had_looked(
+    kind: Any,  # noqa: ANN401 - either ledger
+    change: dict[str, Any],
+    tmp_path: Path,
+) -> None:
+    ledger = kind(tmp_path / "guard.db") if kind is SQLiteLedger else kind()
+    older, newer = Watched(ledger), Watched(ledger, **change)
+    newer.call(customer="other")
+    first = older.call()
+    again = newer.call()
+    assert (again.action, again.reason) == (first.action, "contract_changed")
+    assert len(newer.service.effects) == 1
+
+
+def test_it_is_met_where_another_guard_with_another_secret_began_it_meanwhile() -> None:
+    ledger = MemoryLedger()
+    one, other = Watched(ledger, hmac=b"s" * 32), Watched(ledger)
+    one.call(customer="other")
+    first = other.call()
+    assert (one.call().action, one.call().reason) == (first.action, "contract_changed")
+
+
+def test_among_many_that_came_since_it_is_met_too(tmp_path: Path) -> None:
+    ledger = SQLiteLedger(tmp_path / "guard.db", synchronous="normal")
+    older, newer = Watched(ledger), Watched(ledger, resource="money")
+    newer.call(customer="other")
+    first = older.call()
+    for at in range(1100):
+        assert isinstance(
+            older.guard.call("charge", {"at": at}, send=happens, scope="acme", turn="t1"), Done
+        )
+    assert (newer.call().action, newer.call().reason) == (first.action, "contract_changed")
+
+
+@pytest.mark.parametrize("first", [{"secret": ("customer",)}, {"secret": ("amount", "lines[].by")}])
+def test_what_keeps_a_secret_only_as_a_hash_is_met_once_that_is_none_any_more(
+    first: dict[str, Any],
+) -> None:
+    one = Watched(MemoryLedger(), **first)
+    lines = [{"by": "ada", "sku": 1}, {"sku": 2}, {"by": "bob"}]
+    before = one.call(lines=lines)
+    one.goes_by(resource="money")
+    again = one.call(lines=lines)
+    assert (again.action, again.reason) == (before.action, "contract_changed")
+    assert len(one.service.effects) == 1
+    one.call(customer="other", lines=lines)
+    one.call(amount=7, lines=lines)
+    one.call(lines=[*lines, {}])
+    assert len(one.service.effects) == 4
+
+
+@pytest.mark.parametrize("mismatch", ["refused", "ignored"])
+def test_what_was_sent_with_a_key_is_met_once_that_is_an_argument_like_others(
+    mismatch: str,
+) -> None:
+    key = {"param": "reference", "mismatch": mismatch}
+    one = Watched(MemoryLedger(), key=key)
+    before = one.call(reference="k-1")
+    one.goes_by()
+    again = one.call(reference="k-1")
+    assert (again.action, again.reason) == (before.action, "contract_changed")
+    sent = len(one.service.effects)
+    one.call(reference="k-1", customer="other")
+    assert len(one.service.effects) == sent + 1
+
+
+def test_an_observer_says_that_it_would_be_refused() -> None:
+    ledger, service = MemoryLedger(), Lost()
+    guard = Guard(ledger, [Contract(tool="charge")], classify=classify, mode="observe")
+
+    def seen() -> tuple[str, str]:
+        with pytest.raises(TimeoutError):
+            guard.call("charge", ARGUMENTS, send=service.send, scope="acme", turn="t1")
+        return guard.observations[-1].would, guard.observations[-1].reason
+
+    seen()
+    guard.contracts.clear()
+    guard.add(Contract(tool="charge", resource="money"))
+    assert seen() == ("refuse", "contract_changed")
+    assert len(service.effects) == 2
+
+
+def test_what_is_met_is_not_turned_down() -> None:
+    one = Watched(MemoryLedger())
+    one.call()
+    one.goes_by(resource="money")
+    assert one.guard.reject("charge", ARGUMENTS, scope="acme", turn="t1") is False

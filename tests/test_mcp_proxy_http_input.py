@@ -88,7 +88,7 @@ def test_a_client_library_that_is_missing_is_one_line() -> None:
     )
     assert done.returncode == 2
     assert done.stderr == (
-        "retry-guard: no httpx2: --url needs pip install 'agent-retry-guard[mcp-proxy]'\n"
+        "retry-guard: --url needs the extra mcp-proxy, or httpx2 alone: pip install httpx2\n"
     )
 
 

@@ -5,6 +5,7 @@ An effect is a call that came in: whatever a connection does, none comes in twic
 
 import gzip
 import json
+import signal
 import zlib
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing
@@ -229,6 +230,7 @@ WHOLE: dict[str, Callable[[Got], Sequence[Step]]] = {
     "a stream in gzip": lambda got: (packed("text/event-stream", event(done(got)), "gzip"),),
     "drop by drop": lambda got: dripping(event(BEAT) + b": still here\n\n" + event(done(got))),
     "after a while": lambda got: (0.5, said(done(got))),
+    "in a batch": lambda got: (said([BEAT, done(got)]),),
     "after early hints": lambda got: (b"HTTP/1.1 103 Early Hints\r\n\r\n" + said(done(got)),),
     "as HTTP/1.0 without a length": lambda got: (
         b"HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n",
@@ -317,7 +319,8 @@ def test_a_refusal_is_not_waited_out_and_the_next_call_is_sent(site: UrlSite, st
 def never_ending(got: Got) -> Sequence[Step]:
     """Take a notification, and then go on to speak for ever."""
     if got.http == "POST" and "id" not in got.message:
-        return (STREAM, event(BEAT), *[b": beat\n\n", 0.2] * 5000)
+        beats: list[Step] = [b": beat\n\n", 0.2]
+        return (STREAM, event(BEAT), *beats * 5000)
     return usual(got) or (said(done(got)),)
 
 
@@ -455,3 +458,17 @@ def test_a_client_that_is_refused_may_open_a_session_later(site: UrlSite) -> Non
             ups.append(True)
             begin(proxy)
             assert texts(proxy.called("post", POST)) == "done"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_session_too(site: UrlSite, number: signal.Signals) -> None:
+    with RawServer(lambda got: usual(got) or (said(done(got)),)) as server:
+        site.url = server.url
+        with site.proxy() as proxy:
+            begin(proxy)
+            assert texts(proxy.called("post", POST)) == "done"
+            proxy.process.send_signal(number)
+            assert proxy.wait() == 0
+        last = server.got[-1]
+        assert (last.http, bool(last.head["mcp-session-id"])) == ("DELETE", True)
+    assert "Traceback" not in proxy.errors

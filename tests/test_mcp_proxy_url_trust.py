@@ -13,7 +13,7 @@ import pytest
 from mcp_proxy_client import LONG, Json, texts, turn, wait_for
 from mcp_proxy_http_sites import ServedSite
 from mcp_proxy_stated import KEY_SCHEMA, KEYED, STATED, command_of
-from mcp_proxy_works_sites import URLS, Caller, Way, Works, works
+from mcp_proxy_works_sites import URLS, Caller, UrlWorks, Way, Works, works
 from retry_guard_mcp_proxy._http_signs import Signs
 
 TEXT: Json = {"text": "hello"}
@@ -44,6 +44,7 @@ def lists(site: Works, contract: Json | None, **more: object) -> None:
 
 def trusted(site: Works, contract: Json, **more: object) -> None:
     lists(site, contract, **more)
+    assert isinstance(site, UrlWorks)
     words = ("contracts", "trust", "there", "--ledger", site.ledger, "--url", site.url)
     done = command_of(*words)
     assert done.returncode == 0, done.stderr
@@ -164,7 +165,8 @@ def test_a_re_issue_goes_only_to_a_server_whose_list_has_the_key(
 ) -> None:
     """Also where an operator says that the tool takes it: the next server may lack it."""
     with works(tmp_path, CONTRACTS, way) as site:
-        schema = KEY_SCHEMA if has_key else {**KEY_SCHEMA, "properties": {"text": {}}}
+        only: Json = {"text": {"type": "string"}}
+        schema: Json = KEY_SCHEMA if has_key else {**KEY_SCHEMA, "properties": only}
         with site.client("--answer-within", str(LONG / 2)) as caller:
             caller.listed()
             site.switch("listed", {"tools": [{"name": "write", "inputSchema": schema}]})

@@ -166,7 +166,7 @@ def test_a_full_file_is_one_line_and_exit_code_2(
         (["--attempts-hit", "3"], "choose from 1, 2, all"),
         (["--reads-hit", "3"], "choose from 0, 1, 2, all"),
         (["--seeds", "0"], "give at least 1"),
-        (["--seeds", "many"], "invalid int value"),
+        (["--seeds", "many"], "is no whole number"),
         (["--jobs", "0"], "give at least 1"),
         (["--margin", "2"], "between 0 and 1"),
         (["--margin", "nan"], "between 0 and 1"),

@@ -124,7 +124,10 @@ def _run(argv: Sequence[str] | None) -> int:
     help_text = io.StringIO()  # argparse would not tell us that it could not be written
     try:
         with contextlib.redirect_stdout(help_text):
-            given = _parser(next(iter(words), "")).parse_args(words)
+            parser = _parser(next(iter(words), ""))
+            if not words:
+                parser.error(f"say which COMMAND: {', '.join(COMMANDS)}")
+            given = parser.parse_args(words)
     except SystemExit as stop:  # argparse has said why
         print(help_text.getvalue(), end="")
         return stop.code if isinstance(stop.code, int) else USAGE

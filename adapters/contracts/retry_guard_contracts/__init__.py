@@ -19,7 +19,7 @@ from retry_guard_contracts._identity import SCHEME, Identity, differing, identif
 from retry_guard_contracts._key import caller_key, key_ignored, make_key, place_key
 from retry_guard_contracts._parts import Batch, Key, ReadBack
 from retry_guard_contracts._schema import Contract
-from retry_guard_contracts._secrets import seal, unseal
+from retry_guard_contracts._secrets import holds_sealed, opened, seal, unseal
 from retry_guard_contracts._sight import Sight
 from retry_guard_contracts._signs import Sign
 from retry_guard_contracts._tokens import (
@@ -59,6 +59,7 @@ __all__ = [
     "encode",
     "encode_arguments",
     "encode_result",
+    "holds_sealed",
     "identify",
     "items_in",
     "joined",
@@ -66,6 +67,7 @@ __all__ = [
     "key_ignored",
     "load_contracts",
     "make_key",
+    "opened",
     "parse_arguments",
     "parse_contracts",
     "parse_json",

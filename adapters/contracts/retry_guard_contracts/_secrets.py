@@ -1,16 +1,19 @@
 """Arguments that are never stored: a keyed hash stands in for each."""
 
 import hmac
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, cast
 
 from retry_guard_contracts._encoding import encode
 from retry_guard_contracts._errors import ArgumentError
-from retry_guard_contracts._paths import Path, change, find, parse_path
+from retry_guard_contracts._paths import MISSING, Path, change, find, parse_path
 from retry_guard_contracts._schema import Contract
 
 _MARK = "$sealed"
+_DEEPEST = 50
+"""Steps of a path that a contract names; arguments may be deeper."""
 
 
 def seal(contract: Contract, arguments: Mapping[str, Any], secret: bytes) -> dict[str, Any]:
@@ -53,6 +56,64 @@ def is_sealed(value: object) -> bool:
     if isinstance(value, list):
         return any(is_sealed(item) for item in cast("list[object]", value))
     return mark_of(value) is not None
+
+
+def holds_sealed(recorded: object) -> bool:
+    """Whether a hash stands for a secret anywhere in recorded arguments."""
+    return next(_sealed_in(recorded, ()), None) is not None
+
+
+def opened(
+    recorded: Mapping[str, Any], given: Mapping[str, Any], secret: bytes
+) -> dict[str, Any] | None:
+    """Return recorded arguments, their secrets taken from a caller's, whichever fields are secret.
+
+    It is `unseal` where it is not known what was secret then. None if one is missing there, or is
+    not to the byte what was recorded.
+    """
+    held: object = dict(recorded)
+    for path, hashed in _sealed_in(recorded, ()):
+        value = find(given, path)
+        if not any(_is_hash_of(text, secret, value, hashed) for text in _texts(path)):
+            return None
+        held = change(held, path, partial(_instead, value))
+    return cast("dict[str, Any]", held)
+
+
+def _sealed_in(value: object, path: Path) -> Iterator[tuple[Path, str]]:
+    """The places of hashes, each with its hash."""
+    hashed = mark_of(value)
+    if hashed is not None:
+        yield path, hashed
+    elif len(path) > _DEEPEST:
+        return
+    elif isinstance(value, dict):
+        for name, each in cast("dict[str, object]", value).items():
+            yield from _sealed_in(each, (*path, name))
+    elif isinstance(value, list):
+        for at, each in enumerate(cast("list[object]", value)):
+            yield from _sealed_in(each, (*path, at))
+
+
+def _texts(path: Path) -> tuple[str, ...]:
+    """How a contract may have named the place: one item of a list, or every one."""
+    names = [
+        re.sub(r"([.\[\]\\])", r"\\\1", step) if isinstance(step, str) else "" for step in path
+    ]
+    one = [f".{name}" if name else f"[{step}]" for name, step in zip(names, path, strict=True)]
+    every = [f".{name}" if name else "[]" for name in names]
+    return "".join(one).removeprefix("."), "".join(every).removeprefix(".")
+
+
+def _is_hash_of(text: str, secret: bytes, value: object, hashed: str) -> bool:
+    try:
+        return value is not MISSING and mark(text, secret, value) == hashed
+    except ArgumentError:
+        return False
+
+
+def _instead(value: object, _: object) -> object:
+    return value
 
 
 def mark(text: str, secret: bytes, value: object) -> str:

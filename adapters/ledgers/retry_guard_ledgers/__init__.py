@@ -1,6 +1,6 @@
 """Where records are kept: in memory, in SQLite."""
 
-from retry_guard_ledgers._action import SCHEME, Action, about, as_observed, is_observed
+from retry_guard_ledgers._action import SCHEME, Action, about, account_of, as_observed, is_observed
 from retry_guard_ledgers._copies import changed
 from retry_guard_ledgers._memory import MemoryLedger
 from retry_guard_ledgers._protocol import (
@@ -38,6 +38,7 @@ __all__ = [
     "Prompt",
     "SQLiteLedger",
     "about",
+    "account_of",
     "as_observed",
     "beside",
     "changed",

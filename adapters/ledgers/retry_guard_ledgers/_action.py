@@ -41,6 +41,11 @@ def as_observed(action: Action) -> Action:
     return replace(action, scope=_OBSERVED + action.scope)
 
 
+def account_of(action: Action) -> str:
+    """Return the scope that an action was named in, also where it was only observed."""
+    return action.scope.removeprefix(_OBSERVED)
+
+
 def is_observed(record: Record) -> bool:
     """Whether a record is of a call that was only observed."""
     return about(record).scope.startswith(_OBSERVED)

@@ -5,6 +5,7 @@ import logging
 import secrets
 import threading
 from collections import defaultdict
+from itertools import islice
 
 from retry_guard_core import Now, Record
 from retry_guard_ledgers._action import Action, about
@@ -191,6 +192,14 @@ class MemoryLedger:
                 and state in (None, record.state)
                 and (older_than is None or record.claimed < older_than)
             ]
+
+    def begun(self, after: int | None) -> tuple[int, builtins.list[Record]]:
+        """Return how many were ever begun, and the open ones of the later; see `Ledger.begun`."""
+        with self._lock:
+            count = len(self._records)
+            later = count if after is None else after
+            latest = builtins.list(islice(reversed(self._records.values()), max(count - later, 0)))
+            return count, [record for record in reversed(latest) if record.state == "open"]
 
     def resolve(
         self,

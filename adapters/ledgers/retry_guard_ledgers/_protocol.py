@@ -5,6 +5,7 @@ LedgerError          the ledger cannot be used; the write that needed it was not
 └── ChangedError     an answer was given to what a record is no more; it was not stored
 """
 
+import builtins
 from typing import Literal, Protocol
 
 from retry_guard_core import GuardError, Now, Record
@@ -155,6 +156,13 @@ class Ledger(Protocol):
         """Return records, the oldest first; `older_than`: claimed before that time.
 
         `scope=None` is for operators only.
+        """
+        ...
+
+    def begun(self, after: int | None) -> tuple[int, builtins.list[Record]]:
+        """Return how many records were ever begun, and which of them are still open.
+
+        Of those that came later than the first `after`; None: of none. The oldest first.
         """
         ...
 

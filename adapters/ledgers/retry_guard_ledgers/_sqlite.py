@@ -145,6 +145,10 @@ class SQLiteLedger:
         """Return records, the oldest first; see `Ledger.list`."""
         return self._sessions.run("normal", _verbs.listed, scope, state, older_than)
 
+    def begun(self, after: int | None) -> tuple[int, builtins.list[Record]]:
+        """Return how many were ever begun, and the open ones of the later; see `Ledger.begun`."""
+        return self._sessions.run("normal", _verbs.begun, after)
+
     def resolve(
         self,
         scope: str,

@@ -117,6 +117,9 @@ LIST_OPEN = (  # few are open, and the index `one_open` alone tells which
     f"SELECT {_ALL} FROM records INDEXED BY one_open WHERE near = 1 AND n = 0 "
     "AND (?1 IS NULL OR scope = ?1) AND state = ?2 AND (?3 IS NULL OR claimed < ?3) ORDER BY seq"
 )
+COUNT = "SELECT coalesce(max(seq), 0) FROM records"  # none is ever removed
+LATER = f"SELECT {_ALL} FROM records WHERE seq > ?1 AND seq <= ?2 AND n = 0 ORDER BY seq"
+LATER_OPEN = LATER.replace("records WHERE", "records INDEXED BY one_open WHERE near = 1 AND")
 IS_ANY_OPEN = "SELECT 1 FROM records INDEXED BY one_open WHERE near = 1 AND n = 0 LIMIT 1"
 PRUNE = (
     "UPDATE records SET value = NULL WHERE value IS NOT NULL AND n > 0 "

@@ -15,6 +15,9 @@ from retry_guard_ledgers._rows import record_of, whole
 from retry_guard_ledgers._rules import check_seen, key_changed, one_of, resolved, unknown
 from retry_guard_ledgers._transactions import transaction
 
+FEW = 1000
+"""Records that are looked at one by one; of more, an index tells which are open."""
+
 
 def claim(
     db: sqlite3.Connection,
@@ -160,6 +163,15 @@ def listed(
     """Return records, the oldest first."""
     statement = sql.LIST_OPEN if state == "open" else sql.LIST
     return [record_of(row) for row in db.execute(statement, (scope, state, older_than))]
+
+
+def begun(db: sqlite3.Connection, after: int | None) -> tuple[int, list[Record]]:
+    """Return how many records were ever begun, and the open ones of those that came later."""
+    count: int = db.execute(sql.COUNT).fetchone()[0]
+    if after is None or after >= count:
+        return count, []
+    statement = sql.LATER if count - after < FEW else sql.LATER_OPEN
+    return count, [record_of(row) for row in db.execute(statement, (after, count))]
 
 
 def resolve(

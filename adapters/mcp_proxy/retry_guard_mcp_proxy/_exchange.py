@@ -25,7 +25,7 @@ from retry_guard_mcp_proxy._messages import (
     without_ours,
 )
 from retry_guard_mcp_proxy._session import is_stateless
-from retry_guard_mcp_proxy._upstream import Upstream
+from retry_guard_mcp_proxy._upstream import Renewed, Upstream
 from retry_guard_mcp_proxy._wanted import gives_input, state_of, without_input
 
 INPUT = "input_required"
@@ -188,11 +188,16 @@ class Exchange:
         while True:
             await self._ends.fit(self)
             goes = partial(self._goes, extra, self._ends.lately())
+            ordered = Renewed(goes, partial(self._renew, extra))
             try:
-                return await upstream.request(given, "tools/call", whole, headers, goes)
+                return await upstream.request(given, "tools/call", whole, headers, ordered)
             except _NotYetError:
-                if not await hold(extra):
-                    raise DownError(_TOO_LATE) from None
+                await self._renew(extra)
+
+    async def _renew(self, extra: dict[str, str]) -> None:
+        """Hold the action for this send anew, if it is late. Raises `DownError`: it is another's."""
+        if not may_go(extra) and not await hold(extra):
+            raise DownError(_TOO_LATE)
 
     def _goes(self, extra: dict[str, str], life: int) -> None:
         self._check()

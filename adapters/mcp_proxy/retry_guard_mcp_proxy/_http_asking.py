@@ -10,7 +10,7 @@ import httpx2
 from retry_guard_mcp_proxy._hearing import Heard
 from retry_guard_mcp_proxy._http_events import Tail, answers, messages
 from retry_guard_mcp_proxy._messages import is_object, is_response
-from retry_guard_mcp_proxy._upstream import NOBODY
+from retry_guard_mcp_proxy._upstream import NOBODY, Renewed
 
 Hear = Callable[[Heard], Awaitable[None]]
 
@@ -50,6 +50,8 @@ class Asking:
     async def _reached(self, step: str, info: Mapping[str, Any]) -> None:
         # A proxy on the way is asked first, by a request of its own, for a tunnel.
         if step.endswith(".send_request_headers.started") and info["request"].method != b"CONNECT":
+            if isinstance(self.goes, Renewed):  # to connect may take longer than it may be late
+                await self.goes.renew()
             self.goes()
 
 

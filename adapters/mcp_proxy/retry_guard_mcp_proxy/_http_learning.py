@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 import httpx2
 
@@ -30,18 +31,18 @@ class Learning:
 
     def __init__(self, ask: Ask) -> None:
         """Ask nothing yet. `ask`: makes a request, and learns from the answer."""
-        self._ask, self._lock = ask, asyncio.Lock()
+        self._ask, self._lock, self._in_vain = ask, asyncio.Lock(), 0
 
     async def learn(self, call: Message, known: Callable[[], bool]) -> None:
         """Ask for what the call depends on, unless it is known by then. What fails is left."""
+        seen = self._in_vain
         async with self._lock:
-            if known():
+            if known() or seen != self._in_vain:
                 return
-            try:
+            with suppress(TimeoutError, httpx2.HTTPError, ServerError):
                 async with asyncio.timeout(_LEARNING):
                     await self._pages(call)
-            except (TimeoutError, httpx2.HTTPError, ServerError):
-                return
+            self._in_vain += not known()
 
     async def _pages(self, call: Message) -> None:
         meta = meta_of(params_of(call))

@@ -11,6 +11,6 @@ def over_http(settings: Settings, session: Session, ears: Ears) -> Upstream:
     try:
         from retry_guard_mcp_proxy._http import HttpUpstream  # noqa: PLC0415 - of an extra
     except ModuleNotFoundError as error:
-        msg = f"no {error.name}: --url needs pip install 'agent-retry-guard[mcp-proxy]'"
+        msg = f"--url needs the extra mcp-proxy, or {error.name} alone: pip install {error.name}"
         raise ServerError(msg) from None
     return HttpUpstream(settings.url or "", dict(settings.headers), session, ears)

@@ -13,6 +13,7 @@ from retry_guard_mcp_proxy._aside import aside
 from retry_guard_mcp_proxy._child import Patience
 from retry_guard_mcp_proxy._client import Client
 from retry_guard_mcp_proxy._guarding import Desk, Reception
+from retry_guard_mcp_proxy._hearing import AS_IT_CAME
 from retry_guard_mcp_proxy._notes import Log
 from retry_guard_mcp_proxy._outlets import outlet
 from retry_guard_mcp_proxy._reached import over_http
@@ -55,6 +56,7 @@ class _Proxy:
         session, client = Session(), Client(await outlet(outgoing))
         ready: asyncio.Future[Desk] = asyncio.get_running_loop().create_future()
         reception, guards = Reception(ready), self._settings.mode == "guard"
+        AS_IT_CAME.set(not guards)
         back = WayBack(client, session, reception, guards=guards)
         upstream = await self._reached(process, session, back.ears())
         setting_up = asyncio.create_task(self._set_up(ready, client, upstream, session))

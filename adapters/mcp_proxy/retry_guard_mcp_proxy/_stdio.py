@@ -59,7 +59,7 @@ class StdioUpstream:
         if isinstance(message, list):
             rest = [one for one in message if not (is_response(one) and self._waiting.settle(one))]
             shown = [self._asked.shown(one, life.number) for one in rest]
-            if shown:
+            if shown or not message:
                 await self._ears.said(line if same(shown, message) else encoded(shown), shown)
         elif not (is_response(message) and self._waiting.settle(message)):
             seen = self._asked.shown(message, life.number)

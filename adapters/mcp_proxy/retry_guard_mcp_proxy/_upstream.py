@@ -16,6 +16,22 @@ def _unheard() -> None:
 NOBODY: Callable[[], None] = _unheard
 
 
+@dataclass(frozen=True, slots=True)
+class Renewed:
+    """Whether a request may go, for one who can wait right before the first byte.
+
+    `goes`: raises where it may not. `renew`: to be awaited before: where it is only late, it may
+    go after that; raises where it may not any more.
+    """
+
+    goes: Callable[[], None]
+    renew: Callable[[], Awaitable[None]]
+
+    def __call__(self) -> None:
+        """Raise where it may not go."""
+        self.goes()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ears:
     """Who hears the server.
@@ -70,7 +86,8 @@ class Upstream(Protocol):
         The response may be an error. Raises `DownError` if nothing was sent, `ClosedError` if no
         answer will come, and what an HTTP client raises. `headers`: what goes beside the message,
         where there is room for it. `goes`: called right before the first byte may be written;
-        what it raises comes through, and nothing is sent.
+        what it raises comes through, and nothing is sent. Where that is `Renewed`, and it can be
+        waited for, it is renewed before.
         """
         ...
 

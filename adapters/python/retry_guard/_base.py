@@ -29,7 +29,7 @@ from retry_guard._reads import read as read_through
 from retry_guard._reject import reject
 from retry_guard._sent import sending
 from retry_guard._site import site_of
-from retry_guard._strays import Strays
+from retry_guard._strays import StrayError
 from retry_guard._texts import explain
 from retry_guard._turns import turn
 from retry_guard._windows import lapsed
@@ -91,7 +91,6 @@ class BaseGuard:
             awaits=self._awaits,
             contracts=self.contracts,
         )
-        self._strays = Strays(ledger, self._site.secret)
         for contract in listed_contracts(contracts):
             self.add(contract)
 
@@ -125,11 +124,15 @@ class BaseGuard:
         hands.refuse(request.tool, request.send)
         if contract.effect == "read":
             return await read_through(contract, site, hands, request)
-        begun, rule = begin(contract, request, site), contract.confirm
-        stray = await self._stray(hands, begun)
-        if stray is not None:
-            answer = Unresolved(about(stray).id, "contract_changed", tool=contract.tool)
+        begun = begin(contract, request, site)
+        try:
+            return await self._carried(hands, request, begun)
+        except StrayError as stray:
+            answer = Unresolved(about(stray.record).id, "contract_changed", tool=contract.tool)
             return replace(answer, text=explain(answer))
+
+    async def _carried(self, hands: Hands, request: Request, begun: Call) -> Outcome:
+        contract, site, rule = begun.contract, self._site, begun.contract.confirm
         if rule is not None and previews(contract, request):
             return await preview(begun, rule, site, hands)
         call = await named(begun, site, hands)
@@ -150,17 +153,10 @@ class BaseGuard:
         if contract.effect == "read":
             raise UsageError(f"{request.tool} is a read, so there is nothing to reject")
         begun = begin(contract, request, self._site)
-        known = await self._stray(hands, begun)
-        return known is None and await reject(begun, self._site, hands)
-
-    async def _stray(self, hands: Hands, begun: Call) -> Record | None:
-        """The open record that would have met this call, had it the name that it has today."""
-        if self._strays.settled(about(begun.draft).scope, begun.contract.tool):
-            return None
-        stray: Record | None = await hands.ledger(self._strays.met, begun.contract, begun.draft)
-        if hands.cancelled is not None:
-            raise hands.cancelled
-        return stray
+        try:
+            return await reject(begun, self._site, hands)
+        except StrayError:
+            return False
 
     async def _observed(self, hands: Hands, request: Request) -> Done:
         """Let the call pass; nothing that an observer does may change what the caller sees."""

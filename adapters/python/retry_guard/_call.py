@@ -11,6 +11,7 @@ from uuid import UUID
 from retry_guard._clock import Clock
 from retry_guard._heartbeat import Heartbeat
 from retry_guard._policy import Policy
+from retry_guard._strays import Strays
 from retry_guard._workers import Workers
 from retry_guard_contracts import (
     Contract,
@@ -55,7 +56,8 @@ class Site:
 
     `ignored`: tools whose server was seen to ignore a key. `workers`: threads for a ledger that may
     block; None: it works where it is called. `prompt`: what it does without waiting, where it would
-    else need a thread. `contracts`: those of all tools, as they count now.
+    else need a thread. `contracts`: those of all tools, as they count now. `strays`: what is open
+    under another name than it would have today.
     """
 
     ledger: Ledger
@@ -66,6 +68,7 @@ class Site:
     clock: Clock
     heartbeat: Heartbeat | None
     secret: bytes
+    strays: Strays
     ignored: set[str]
     workers: Workers | None
     prompt: Prompt | None

@@ -112,7 +112,10 @@ class Guard(BaseGuard):
 
 
 class AsyncGuard(BaseGuard):
-    """The same for functions that are awaited. A durable ledger works in threads."""
+    """The same for functions that are awaited.
+
+    A durable ledger works in threads, but for what it can do without waiting; see `Prompt`.
+    """
 
     _awaits = True
 

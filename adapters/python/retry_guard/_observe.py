@@ -12,6 +12,7 @@ from retry_guard._driver import Driver
 from retry_guard._hands import Hands
 from retry_guard._own_key import Conflict, named
 from retry_guard._sent import sending
+from retry_guard._strays import StrayError
 from retry_guard_contracts import ArgumentError
 from retry_guard_core import End, Now, Record, Reply, Step
 from retry_guard_ledgers import LedgerError, about, as_observed
@@ -141,6 +142,8 @@ async def observe(
             return Observation(request.tool, about(known.record).id, "refuse", "key_conflict")
         shadow = _Shadow(known, site, hands, direct)
         would, reason = await _followed(shadow)
+    except StrayError as stray:
+        return Observation(request.tool, about(stray.record).id, "refuse", "contract_changed")
     except LedgerError:
         return Observation(
             request.tool, "", "send" if direct.sent else "refuse", "ledger_unavailable"

@@ -81,6 +81,8 @@ class Performer(ABC):
         return self.reply(record)
 
     def _taken(self, *claim: Any) -> Record:
+        if not self.sent:
+            self.site.strays.heed(self.call)
         record = self.site.ledger.claim(*claim)
         mine = record.state == "open" and record.owner == self.call.draft.owner
         if mine and self.site.heartbeat is not None:

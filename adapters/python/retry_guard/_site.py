@@ -10,6 +10,7 @@ from retry_guard._checks import check_function, check_ledger, check_policy, the_
 from retry_guard._clock import Clock, LedgerClock
 from retry_guard._heartbeat import Heartbeat
 from retry_guard._policy import Policy
+from retry_guard._strays import Strays
 from retry_guard._workers import Workers
 from retry_guard_contracts import Contract
 from retry_guard_ledgers import Ledger, Prompt
@@ -39,7 +40,7 @@ def site_of(
     policy = Policy() if policy is None else policy
     ticking = LedgerClock(ledger) if clock is None else clock
     check_policy(policy, ticking)
-    threaded = awaits and ledger.durable
+    threaded, hmac_key = awaits and ledger.durable, the_secret(secret, ledger.secret)
     return Site(
         ledger=ledger,
         classify=classify,
@@ -48,7 +49,8 @@ def site_of(
         policy=policy,
         clock=ticking,
         heartbeat=Heartbeat(ledger, policy) if clock is None else None,
-        secret=the_secret(secret, ledger.secret),
+        secret=hmac_key,
+        strays=Strays(ledger, hmac_key),
         ignored=set(),
         workers=Workers() if threaded else None,
         prompt=_prompt_of(ledger) if threaded else None,

@@ -42,7 +42,7 @@ class Standing(Driver):
     async def meet(self, draft: Record, after: Record | None) -> Reply:
         """Find what a claim would be answered with; hold it, if it is open and nobody does."""
         self.after = after
-        known: Record | None = await self.hands.ledger(self.site.ledger.known, draft)
+        known: Record | None = await self.hands.ledger(self._known, draft)
         self._obey()
         if known is None or (after is not None and about(known).id == about(after).id):
             self.new = True
@@ -50,6 +50,10 @@ class Standing(Driver):
         if known.state == "open":
             return await self._claim(draft, after)
         return self.reply(known)
+
+    def _known(self, draft: Record) -> Record | None:
+        self.site.strays.heed(self.call)
+        return self.site.ledger.known(draft)
 
     async def answered(self, end: End) -> Done | NotExecuted | Unresolved:
         """Return what to answer with; a result goes with the words that it is no preview."""
