@@ -1,8 +1,9 @@
 """Histories over HTTP: drawn calls and fates between a client, the proxy, a gateway and a server.
 
-A client calls, calls again, cancels, and loses its proxy; a gateway does to requests what it does
-(`mcp_proxy_url_gateway`); the server dies and comes back. Then all that is wrong ends, and each
-action is called until it is settled, or said to be unknown. What must hold for each of them:
+A client calls, calls again, cancels, has one proxy or two on one ledger, and loses one; a gateway
+does to requests what it does (`mcp_proxy_url_gateway`); the server dies and comes back. Then all
+that is wrong ends, and each action is called until it is settled, or said to be unknown. What must
+hold for each of them:
 
 - its effects are one at most;
 - nobody is told that it is done before it has its effect, or that nothing was executed after it,
@@ -20,11 +21,12 @@ import sys
 import time
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 
-from mcp_proxy_client import INITIALIZE, LONG, META, Given, Json, Proxy, texts, turn
+from mcp_proxy_client import INITIALIZE, LONG, META, Given, Json, Proxy, texts, turn, wait_for
 from mcp_proxy_url_gateway import FATES, Gateway
 from mcp_proxy_works_sites import UrlWorks, Way
 
@@ -59,6 +61,15 @@ class Hasty(Proxy):
             self.times.append(time.time())
             self.raw.append(line)
 
+    def opens(self) -> None:
+        """Open a session, however often it takes."""
+        for number in count():
+            self.ask("initialize", INITIALIZE, f"i{number}")
+            wait_for(lambda number=number: any(b'"i%d"' % number in line for line in self.raw))
+            if b'"result"' in self.raw[-1]:
+                self.tell("notifications/initialized")
+                return
+
 
 @dataclass
 class Call:
@@ -89,13 +100,14 @@ class History:
         self.site.url = self.gateway.url
         proxy = Hasty(self.site.command("--answer-within", "12"))
         if self.site.way == "session":
-            proxy.ask("initialize", INITIALIZE)
-            proxy.tell("notifications/initialized")
+            proxy.opens()
         return proxy
 
     def call(self, proxy: Proxy, action: Action) -> Given:
         tool, text = action
-        meta = {**(META if self.site.way == "stateless" else {}), **TURN}
+        meta: Json = {**(META if self.site.way == "stateless" else {}), **TURN}
+        if self.draw.random() < 0.3:
+            meta["progressToken"] = len(self.calls)  # then the answer is a stream
         self.calls.append(call := Call(action, time.time()))
         self.open[given := f"c{len(self.calls)}"] = call
         with suppress(BrokenPipeError):
@@ -110,15 +122,16 @@ class History:
             if call is not None:
                 call.ends(answer, at)
 
-    def lives(self, proxy: Hasty) -> None:
+    def lives(self, proxies: Sequence[Hasty]) -> None:
         """Call, call again, cancel; the server may be killed meanwhile."""
         for _ in range(self.draw.randrange(6, 12)):
+            proxy = self.draw.choice(proxies)
             tool = self.draw.choice(TOOLS)
             action = (tool, f"{tool}-{self.draw.choice('ab')}")  # a read finds those of all tools
             given = self.call(proxy, action)
             chance = self.draw.random()
             if chance < 0.15:
-                self.call(proxy, action)
+                self.call(self.draw.choice(proxies), action)
             elif chance < 0.25:
                 proxy.cancel(given)
             elif chance < 0.32:
@@ -163,13 +176,16 @@ def played(folder: Path, seed: int, way: Way, contracts: str = CONTRACTS) -> lis
 def _played(history: History) -> list[str]:
     errors = ""
     for _ in range(history.draw.choice((1, 2))):
-        with _going(history) as proxy:
-            history.lives(proxy)
+        many = history.draw.choice((1, 1, 2))
+        with ExitStack() as stack:
+            proxies = [stack.enter_context(_going(history)) for _ in range(many)]
+            history.lives(proxies)
             if history.draw.random() < 0.5:
                 time.sleep(history.draw.choice((0.1, 1.0)))
-                proxy.process.kill()
-        history.hear(proxy)
-        errors += proxy.errors
+                proxies[0].process.kill()
+        for proxy in proxies:
+            history.hear(proxy)
+            errors += proxy.errors
     history.gateway.healed = True
     history.site.fates()
     time.sleep(0.5)  # what the gateway holds is with the server
@@ -240,11 +256,11 @@ def histories(folder: Path, seeds: Sequence[int], jobs: int = 4) -> list[str]:
 def main(given: Sequence[str]) -> int:
     """`python mcp_proxy_url_histories.py FOLDER SECONDS SEED`: 1 if something did not hold."""
     folder, seconds, seed = Path(given[0]), float(given[1]), int(given[2])
-    until, count, problems = time.monotonic() + seconds, 0, list[str]()
+    until, many, problems = time.monotonic() + seconds, 0, list[str]()
     while time.monotonic() < until and not problems:
-        problems = histories(folder, range(seed + count, seed + count + _SOME))
-        count += _SOME
-    said = [f"over HTTP: {count} histories from seed {seed}", *problems]
+        problems = histories(folder, range(seed + many, seed + many + _SOME))
+        many += _SOME
+    said = [f"over HTTP: {many} histories from seed {seed}", *problems]
     sys.stdout.write("\n".join(said) + "\n")
     return bool(problems)
 

@@ -127,6 +127,20 @@ def test_an_answer_to_what_a_record_is_no_more_is_not_stored(
         assert stored(ledger, seen) == kept
 
 
+def test_an_answer_that_was_used_up_is_not_given_again_to_the_same_question(
+    ledger: OpenedLedger,
+) -> None:
+    seen = in_state(ledger, "done", 100.0)
+    action = about(seen)
+    ledger.resolve("acme", action.id, "again", now=NOW, seen=seen)
+    answered = stored(ledger, seen)
+    ledger.claim(new(action.identity, turn="turn-2", time=500.0), answered, at(500))
+    assert stored(ledger, seen).answer is None
+    with pytest.raises(ChangedError, match=f"{action.id} has changed since"):
+        ledger.resolve("acme", action.id, "again", now=at(600), seen=seen)
+    assert stored(ledger, seen).answer is None
+
+
 def test_of_equal_answers_given_at_once_one_is_stored(ledger: OpenedLedger) -> None:
     """A client that sends its answer again, or two persons who answer the same question."""
     for _ in range(10):

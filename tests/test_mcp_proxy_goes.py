@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import socket
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -24,7 +25,7 @@ from retry_guard_mcp_proxy._outlets import outlet
 from retry_guard_mcp_proxy._parts import Parts
 from retry_guard_mcp_proxy._session import Session
 from retry_guard_mcp_proxy._stdio import StdioUpstream
-from retry_guard_mcp_proxy._upstream import NO_HEADERS, NOBODY, Ears
+from retry_guard_mcp_proxy._upstream import NO_HEADERS, NOBODY, Ears, Renewed
 
 WAIT, LEASE = 120.0, 3.0
 PLAIN = Contract(tool="post")
@@ -66,7 +67,7 @@ class Gate(QuietServer):
         self.open, self.reached = asyncio.Event(), asyncio.Event()
         self.sent: list[Message] = []
         self.takes: Json = {"text": {}, "key": {}}
-        self.lists = 0
+        self.lists, self.times, self.connects = 0, 0, 0.0
         self.listing: Callable[[], None] = NOBODY
 
     async def request(
@@ -83,7 +84,11 @@ class Gate(QuietServer):
             tool: Json = {"name": "post", "inputSchema": {"properties": self.takes}}
             return {"id": given, "result": {"tools": [tool]}}
         self.reached.set()
+        self.times += 1
         await self.open.wait()
+        await asyncio.sleep(self.connects)
+        if self.connects and isinstance(goes, Renewed):
+            await goes.renew()
         goes()
         self.sent.append(params)
         return {"id": given, "result": {"content": [], "isError": False}}
@@ -141,6 +146,28 @@ async def test_a_call_whose_server_comes_late_is_sent_only_if_nobody_took_it_ove
         await second.end()
     assert len(first.server.sent) == (0 if taken else 1)
     assert second.server.sent == []
+
+
+@pytest.mark.parametrize("taken", [False, True])
+async def test_where_every_connection_takes_longer_than_it_may_be_late_it_goes_on_the_first(
+    taken: bool, tmp_path: Path
+) -> None:
+    ledger = f"sqlite:///{tmp_path}/guard.db"
+    first, second = Room(ledger, LEASE), Room(ledger, LEASE)
+    first.server.connects = LEASE * (1.2 if taken else 0.5)
+    first.server.open.set()
+    async with asyncio.timeout(WAIT):
+        first.calls()
+        await first.server.reached.wait()
+        if taken:
+            await asyncio.sleep(LEASE * 1.1)
+            second.calls()
+            await second.told.wait()
+        await first.told.wait()
+        await first.end()
+        await second.end()
+    assert first.server.times == 1
+    assert len(first.server.sent) == (0 if taken else 1)
 
 
 @pytest.mark.parametrize("has_key", [False, True])
@@ -262,3 +289,36 @@ async def test_over_http_nothing_goes_where_nobody_listens() -> None:
         await upstream.request(upstream.new_id(), "tools/call", {}, goes=lambda: gone.append(True))
     await upstream.close(Patience())
     assert gone == []
+
+
+async def test_over_http_what_is_late_is_given_its_time_on_the_connection_that_is_there() -> None:
+    connections, done = list[bytes](), list[str]()
+    body = b'{"jsonrpc":"2.0","id":"ID","result":{}}'
+
+    def goes() -> None:
+        done.append("goes")
+        if "renewed" not in done:
+            raise NotNowError
+
+    async def renew() -> None:
+        done.append("renewed")
+
+    def answer(connection: socket.socket) -> None:
+        connections.append(b"one")
+        request = b""
+        while b'"id":"' not in request:
+            request += connection.recv(1 << 16)
+        given = request.partition(b'"id":"')[2].partition(b'"')[0]
+        whole = body.replace(b"ID", given)
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+        connection.sendall(head % len(whole) + whole)
+
+    with serving(answer) as address:
+        upstream = HttpUpstream(f"http://{address}/mcp", {}, Session(), DEAF)
+        async with asyncio.timeout(WAIT):
+            given, may = upstream.new_id(), Renewed(goes, renew)
+            answered = await upstream.request(given, "tools/call", {}, goes=may)
+            await upstream.close(Patience())
+    assert "result" in answered
+    assert done == ["renewed", "goes"]
+    assert connections[:1] == [b"one"]

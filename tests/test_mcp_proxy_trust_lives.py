@@ -138,6 +138,18 @@ def test_a_list_that_was_asked_for_before_it_changed_does_not_count_after_that(
     assert (names(site), len(site.effects)) == (["post"], 1)
 
 
+def test_a_list_that_may_be_outdated_still_makes_the_guard_stricter(site: Site) -> None:
+    lists(site, [tool("post", KEYED), reading()])
+    (site.folder / "restless.txt").write_text("before")
+    with site.proxy() as proxy:
+        proxy.answer(proxy.ask("tools/list"))
+        assert proxy.said("only the server states a contract")
+        site.fates("error_after")
+        for _ in range(2):
+            assert proxy.called("post", POST)["isError"]
+    assert (names(site), len(site.effects)) == (["post"], 1)
+
+
 @KINDS
 def test_trust_counts_again_in_a_life_that_states_the_same(site: Site, contract: Json) -> None:
     """The proxy asks for the list of that life itself, before anything rests on it."""

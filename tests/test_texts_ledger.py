@@ -65,7 +65,7 @@ def test_a_repeat_of_what_is_done_is_taken_from_who_has_seen_it(
     ledger: SQLiteLedger, say: Say
 ) -> None:
     ended(ledger, new(id="3f9c"))
-    assert say("resolve", "3f9c", "again", "--seen", mark(say, "3f9c"))[0] == 0
+    assert say("resolve", "3f9c", "again", "--mark", mark(say, "3f9c"))[0] == 0
     (kept,) = ledger.list()
     assert (kept.state, kept.answer) == ("done", "again")
 
@@ -78,11 +78,11 @@ def test_an_answer_with_a_mark_counts_for_what_bore_it(
     seen = mark(say, "3f9c")
     sent = replace(record, sends=(*record.sends, 300.0))
     assert ledger.save(sent)
-    code, out, err = say("resolve", "3f9c", answer, "--seen", seen)
+    code, out, err = say("resolve", "3f9c", answer, "--mark", seen)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert f"has changed since it bore the mark {seen}, and is open now" in err
     assert ledger.list() == [sent]
-    assert say("resolve", "3f9c", answer, "--seen", mark(say, "3f9c"))[0] == 0
+    assert say("resolve", "3f9c", answer, "--mark", mark(say, "3f9c"))[0] == 0
 
 
 def test_who_holds_an_action_is_no_part_of_its_mark(ledger: SQLiteLedger, say: Say) -> None:

@@ -53,7 +53,7 @@ WRONG = {
     f"{RESOLVE} {'9' * 5000}": "a number of 5000 digits is too long",
     f"{RESOLVE} NaN": "NaN is no JSON number",
     "ledger resolve 3f9c again --result 1": "--result goes with happened only",
-    "ledger resolve 3f9c happened --seen 00": "has changed since it bore the mark 00",
+    "ledger resolve 3f9c happened --mark 00": "has changed since it bore the mark 00",
     "ledger show zzz": "no action begins with 'zzz'",
     "ledger prune --keep x": "--keep: 'x' is no number",
     "ledger list --ledger dir": "names no kind of ledger",

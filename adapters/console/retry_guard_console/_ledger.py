@@ -65,7 +65,7 @@ def _resolve(parser: argparse.ArgumentParser) -> None:
     )
 
     parser.add_argument(
-        "--seen", metavar="MARK", help="the mark that the action bore when you looked at it"
+        "--mark", metavar="MARK", help="the mark that the action bore when you looked at it"
     )
 
 

@@ -27,7 +27,7 @@ def resolve(given: argparse.Namespace) -> int:
         return refuse("ledger resolve", f"--result: {error}; give the tool's result as JSON")
     with opened(given) as ledger:
         known = found(ledger, given.id, given.scope)
-        _hold(known, answer, given.seen)
+        _hold(known, answer, given.mark)
         action, now = about(known), ledger.now()
         record = ledger.resolve(
             action.scope, action.id, answer, now=now, value=value, final=given.final, seen=known
@@ -58,7 +58,7 @@ def _hold(known: Record, answer: Answer, seen: str | None) -> None:
     if seen is None and answer == "again" and known.state == "done":
         raise LedgerError(
             f"action {action} is done since {moment(known.settled_at)} UTC, and again would make "
-            f"it happen once more; nothing was stored: {look}, and where that is meant say --seen "
+            f"it happen once more; nothing was stored: {look}, and where that is meant say --mark "
             "with the mark that it shows"
         )
 

@@ -33,13 +33,13 @@ answers:
   again            repeat it once, on purpose
   abandon          given up: repeats in its turn stay refused, later turns may start anew
 
-An answer is refused where the action has changed since it was asked for. With --seen it is refused
+An answer is refused where the action has changed since it was asked for. With --mark it is refused
 also where it has changed since `ledger show` showed it, with that mark. Of an action that is done,
-again is taken with --seen only.
+again is taken with --mark only.
 
 examples:
   retry-guard ledger resolve 3f9c happened --result '{"id": "ch_1"}'
-  retry-guard ledger resolve 3f9c again --seen 5d41402a
+  retry-guard ledger resolve 3f9c again --mark 5d41402a
 """
 EXPORT = """\
 example:

@@ -63,10 +63,16 @@ def parse_json(text: str) -> object:
     """
     try:
         return json.loads(
-            text, object_pairs_hook=_members, parse_constant=_constant, parse_float=_float
+            text,
+            object_pairs_hook=_members,
+            parse_constant=_constant,
+            parse_float=_float,
+            parse_int=_int,
         )
     except RecursionError:
         raise ValueError("nested too deep") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"it goes wrong at character {error.pos + 1}") from None
 
 
 def _parsed(text: str) -> object:
@@ -95,6 +101,13 @@ def _members(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _constant(name: str) -> object:
     raise ValueError(f"{name} is not a JSON number")
+
+
+def _int(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"a number has {len(text)} digits, which is too many") from None
 
 
 def _float(text: str) -> float:

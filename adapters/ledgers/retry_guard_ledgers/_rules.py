@@ -84,9 +84,11 @@ def resolved(
 def standing(record: Record) -> tuple[object, ...]:
     """Return what an answer is given to.
 
-    Who holds the record meanwhile makes no difference, nor that somebody was asked in vain.
+    Who holds the record meanwhile makes no difference, nor that somebody was asked in vain: that is
+    noted of what is open, while a time in what is done is that of an answer, used up or not.
     """
-    answered = None if record.answer is None else record.asked_at
+    is_vain = record.state == "open" and record.answer is None
+    answered = None if is_vain else record.asked_at
     return record.state, record.generation, record.sends, record.answer, answered
 
 

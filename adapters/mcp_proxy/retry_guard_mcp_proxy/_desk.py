@@ -11,7 +11,7 @@ from retry_guard_mcp_proxy._answering import Answering
 from retry_guard_mcp_proxy._answers import misplaced
 from retry_guard_mcp_proxy._asker import Asker
 from retry_guard_mcp_proxy._client import Client
-from retry_guard_mcp_proxy._exchange import Ends, Exchange
+from retry_guard_mcp_proxy._exchange import Exchange
 from retry_guard_mcp_proxy._late import Deliveries, LateLedger
 from retry_guard_mcp_proxy._messages import (
     INVALID_PARAMS,
@@ -30,6 +30,7 @@ from retry_guard_mcp_proxy._state import Reply
 from retry_guard_mcp_proxy._timing import Timing
 from retry_guard_mcp_proxy._turns import turn_of
 from retry_guard_mcp_proxy._upstream import Upstream
+from retry_guard_mcp_proxy._waited import Ends
 from retry_guard_mcp_proxy._wanted import gives_input
 
 SAVING = 10.0

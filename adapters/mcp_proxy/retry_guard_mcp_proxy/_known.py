@@ -89,26 +89,31 @@ class Known:
             for name in sorted(filter(trust.has_trusted, self.known), key=self._reads_nothing_back):
                 self._weigh(name, trust)
 
-    def learn(self, listed: list[Any], *, whole: bool = True) -> None:
+    def learn(self, listed: list[Any], *, whole: bool = True, is_old: bool = False) -> None:
         """Note what a server says of its tools, and let it count as far as it does.
 
-        `whole`: with these, all of them are known; else more pages of the list follow.
+        `whole`: with these, all of them are known; else more pages of the list follow. `is_old`: it
+        may be outdated, so it makes the guard stricter, and what is fresh stays as it is.
         """
         for tool in listed:
             if is_object(tool) and isinstance(tool.get("name"), str):
-                self._hear(tool["name"], tool)
+                self._hear(tool["name"], tool, is_old=is_old)
         self._reweigh()
         if len(self._pending) <= _AT_ONCE:
             self.weigh(_AT_ONCE)
-        if whole:
+        if whole and not is_old:
             self.failed = None
             self.unlisted = {n: c for n, c in self.contracts.items() if n not in self.known}
 
-    def _hear(self, name: str, tool: Message) -> None:
+    def _hear(self, name: str, tool: Message, *, is_old: bool) -> None:
+        if is_old and name in self.fresh:
+            return
         if name not in self.words or not same_words(self.known.get(name), tool):
             self._pending[name] = None
-        self.known[name] = self.fresh[name] = tool
-        self._heard_at[name] = time.monotonic()
+        self.known[name] = tool
+        if not is_old:
+            self.fresh[name] = tool
+            self._heard_at[name] = time.monotonic()
 
     def weigh(self, most: int) -> bool:
         """Weigh some of what was listed; return whether there is more. A call does it by itself."""

@@ -1,6 +1,7 @@
 """One proxy on its way: both ends of the pipe, the guard between them, and the end in order."""
 
 import asyncio
+import gc
 import logging
 import subprocess
 from collections.abc import Callable
@@ -97,6 +98,7 @@ class _Proxy:
         except GuardError as error:
             desk = UnreadyDesk(client, error)
         ready.set_result(desk)
+        gc.freeze()  # all that stays: to look at it again would hold up a call now and then
         return desk
 
     async def _until_over(

@@ -72,14 +72,14 @@ class Tools(Known):
     def shown(self, response: Message, *, is_old: bool = False) -> Message | None:
         """Learn from a list of tools; return it without the parameters for keys.
 
-        None: nothing has to be hidden. `is_old`: nothing is learnt, since it may be outdated.
+        None: nothing has to be hidden. `is_old`: nothing is trusted for it, since it may be
+        outdated.
         """
         result = object_in(response, "result")
         listed = result.get("tools")
         if not is_list(listed):
             return None
-        if not is_old:
-            self.learn(listed, whole=not result.get("nextCursor"))
+        self.learn(listed, whole=not result.get("nextCursor"), is_old=is_old)
         seen = [self._seen(tool) for tool in listed]
         if all(new is old for new, old in zip(seen, listed, strict=True)):
             return None
