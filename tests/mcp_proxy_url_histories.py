@@ -23,6 +23,7 @@ from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -64,11 +65,17 @@ class Hasty(Proxy):
     def opens(self) -> None:
         """Open a session, however often it takes."""
         for number in count():
-            self.ask("initialize", INITIALIZE, f"i{number}")
-            wait_for(lambda number=number: any(b'"i%d"' % number in line for line in self.raw))
-            if b'"result"' in self.raw[-1]:
+            given = f"i{number}"
+            self.ask("initialize", INITIALIZE, given)
+            wait_for(partial(self.has, given))
+            if self.has(given, "result"):
                 self.tell("notifications/initialized")
                 return
+
+    def has(self, given: str, member: str = "id") -> bool:
+        """Whether there is an answer to that request, with such a member."""
+        found = [json.loads(line) for line in tuple(self.raw)]
+        return any(one.get("id") == given and member in one for one in found)
 
 
 @dataclass

@@ -115,6 +115,14 @@ async def test_the_loop_goes_on_while_an_end_waits_for_the_lock(tmp_path: Path) 
     db.close()
 
 
+async def test_what_is_only_observed_is_delivered_once_the_caller_has_it(tmp_path: Path) -> None:
+    ledger = Watched(tmp_path / "guard.db")
+    guard = AsyncGuard(ledger, [PLAIN], classify=classify, mode="observe")
+    arguments: Args = dict(ARGUMENTS)
+    await guard.call("charge", arguments, send=send, scope="acme", turn="t1")
+    assert ledger.seen == [("claim", False), ("prompt save", True), ("deliver", False)]
+
+
 async def test_what_is_not_done_is_recorded_there_too(tmp_path: Path) -> None:
     async def refused(_arguments: Args, _extra: Extra) -> str:
         raise ConnectionRefusedError("nobody listens")

@@ -28,10 +28,13 @@ class Lost:
 
     def __init__(self) -> None:
         self.effects: list[Args] = []
+        self.result: str | None = None
 
     def send(self, arguments: Args, extra: Extra) -> object:
         self.effects.append(arguments)
-        raise TimeoutError
+        if self.result is None:
+            raise TimeoutError
+        return self.result
 
 
 def call(ledger: Any, service: Lost, secret: bytes | None = None, **change: Any) -> Any:  # noqa: ANN401 - any ledger, any outcome
@@ -65,7 +68,7 @@ def happens(arguments: Args, extra: Extra) -> str:
     return "done"
 
 
-def test_once_an_operator_has_answered_the_call_is_a_new_action() -> None:
+def test_once_it_was_given_up_a_later_turn_begins_a_new_action_with_a_warning() -> None:
     ledger, service = MemoryLedger(), Lost()
     first = call(ledger, service)
     guard = Guard(ledger, [Contract(tool="charge", resource="money")], classify=classify)
@@ -77,7 +80,10 @@ def test_once_an_operator_has_answered_the_call_is_a_new_action() -> None:
     now = ledger.now()
     late = type(now)(now.earliest + 60, now.latest + 60)
     ledger.resolve("acme", first.action, "abandon", now=late)
-    assert again() == Done("done")
+    outcome = again()
+    assert isinstance(outcome, Done)
+    assert (outcome.value, outcome.replayed) == ("done", False)
+    assert "given up before" in str(outcome.warning)
 
 
 def test_other_scopes_and_tools_and_other_arguments_are_not_concerned() -> None:
@@ -253,3 +259,95 @@ def test_what_is_met_is_not_turned_down() -> None:
     one.call()
     one.goes_by(resource="money")
     assert one.guard.reject("charge", ARGUMENTS, scope="acme", turn="t1") is False
+
+
+# What a person answers to it
+
+
+def answered(ledger: Any, action: str, what: Any, **more: Any) -> None:  # noqa: ANN401 - any ledger
+    now = ledger.now()
+    late = type(now)(now.earliest + 60, now.latest + 60)
+    ledger.resolve("acme", action, what, now=late, **more)
+
+
+@pytest.mark.parametrize("kind", [MemoryLedger, SQLiteLedger])
+@pytest.mark.parametrize("is_anew", [False, True])
+@pytest.mark.parametrize("change", CHANGES, ids="+".join)
+def test_what_a_person_says_of_it_counts_for_the_call_that_was_refused(
+    change: dict[str, Any],
+    is_anew: bool,
+    kind: Any,  # noqa: ANN401 - either ledger
+    tmp_path: Path,
+) -> None:
+    ledger = kind(tmp_path / "guard.db") if kind is SQLiteLedger else kind()
+    said = {"happened": b'"paid"', "abandon": None, "again": None, "did_not_happen": None}
+    for what, value in said.items():
+        one, other = Watched(ledger), Watched(ledger, **change)
+        first = one.call(customer=what)
+        assert other.call(customer=what).reason == "contract_changed"
+        answered(ledger, first.action, what, value=value, final=what == "did_not_happen")
+        then = Watched(ledger, **change) if is_anew else other
+        then.service.result = "done"
+        outcome = then.call(customer=what)
+        sent = len(then.service.effects)
+        if what == "happened":
+            assert (outcome.value, outcome.replayed, sent) == ("paid", True, 0)
+        elif what == "abandon":
+            assert (outcome.action, outcome.reason, sent) == (first.action, "abandoned", 0)
+        else:
+            assert (outcome.value, sent) == ("done", 1)
+            assert then.call(customer=what).value == "done"
+            assert len(then.service.effects) == 1
+
+
+def test_what_it_was_answered_counts_for_no_call_with_other_content() -> None:
+    ledger = MemoryLedger()
+    one, other = Watched(ledger), Watched(ledger, identity=["customer"])
+    first = one.call(memo="x")
+    assert other.call(memo="x").reason == "contract_changed"
+    answered(ledger, first.action, "happened", value=b'"paid"')
+    assert other.call(memo="y").reason == "differs"
+    assert other.call(memo="x").value == "paid"
+    assert other.service.effects == []
+
+
+def test_an_action_that_was_sent_anew_and_lost_again_is_asked_about_again() -> None:
+    ledger = MemoryLedger()
+    one, other = Watched(ledger), Watched(ledger, resource="money")
+    first = one.call()
+    other.call()
+    answered(ledger, first.action, "again")
+    assert isinstance(other.call(), Unresolved)
+    assert len(other.service.effects) == 1
+    assert other.call().reason == "contract_changed"
+    assert len(other.service.effects) == 1
+
+
+def test_a_later_turn_begins_anew_and_its_own_lost_call_is_met_as_ever() -> None:
+    ledger = MemoryLedger()
+    one, other = Watched(ledger), Watched(ledger, resource="money")
+    first = one.call()
+    other.call()
+    answered(ledger, first.action, "abandon")
+
+    def later() -> Any:  # noqa: ANN401 - any outcome
+        guard, send = other.guard, other.service.send
+        return guard.call("charge", ARGUMENTS, send=send, scope="acme", turn="t2")
+
+    begun = later()
+    assert (begun.reason, begun.action == first.action) == ("nothing_can_tell", False)
+    assert later().action == begun.action
+    assert len(other.service.effects) == 1
+
+
+def test_what_holds_a_secret_of_before_is_not_sent_anew() -> None:
+    """Its hash would go out in its place."""
+    ledger = MemoryLedger()
+    one, other = Watched(ledger, secret=("customer",)), Watched(ledger, resource="money")
+    first = one.call()
+    other.call()
+    answered(ledger, first.action, "again")
+    assert other.call().reason == "contract_changed"
+    answered(ledger, first.action, "happened", value=b'"paid"')
+    assert other.call().value == "paid"
+    assert other.service.effects == []

@@ -1,6 +1,7 @@
 """Whether a request may go is asked right before its first byte, by either way to a server."""
 
 import asyncio
+import json
 import os
 import socket
 from collections.abc import Callable, Mapping, Sequence
@@ -292,8 +293,7 @@ async def test_over_http_nothing_goes_where_nobody_listens() -> None:
 
 
 async def test_over_http_what_is_late_is_given_its_time_on_the_connection_that_is_there() -> None:
-    connections, done = list[bytes](), list[str]()
-    body = b'{"jsonrpc":"2.0","id":"ID","result":{}}'
+    connections, done, names = list[bytes](), list[str](), list[str]()
 
     def goes() -> None:
         done.append("goes")
@@ -305,20 +305,18 @@ async def test_over_http_what_is_late_is_given_its_time_on_the_connection_that_i
 
     def answer(connection: socket.socket) -> None:
         connections.append(b"one")
-        request = b""
-        while b'"id":"' not in request:
-            request += connection.recv(1 << 16)
-        given = request.partition(b'"id":"')[2].partition(b'"')[0]
-        whole = body.replace(b"ID", given)
-        head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
-        connection.sendall(head % len(whole) + whole)
+        body = json.dumps({"jsonrpc": "2.0", "id": names[0], "result": {}}).encode()
+        kind = b"Content-Type: application/json\r\n"
+        connection.sendall(b"HTTP/1.1 200 OK\r\n%sContent-Length: %d\r\n\r\n" % (kind, len(body)))
+        connection.sendall(body)
 
     with serving(answer) as address:
         upstream = HttpUpstream(f"http://{address}/mcp", {}, Session(), DEAF)
+        names.append(upstream.new_id())
         async with asyncio.timeout(WAIT):
-            given, may = upstream.new_id(), Renewed(goes, renew)
-            answered = await upstream.request(given, "tools/call", {}, goes=may)
+            may = Renewed(goes, renew)
+            answered = await upstream.request(names[0], "tools/call", {}, goes=may)
             await upstream.close(Patience())
     assert "result" in answered
     assert done == ["renewed", "goes"]
-    assert connections[:1] == [b"one"]
+    assert connections == [b"one"]

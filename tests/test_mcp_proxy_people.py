@@ -3,13 +3,15 @@
 import json
 import time
 from collections.abc import Generator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mcp_proxy_client import INITIALIZE, Json, Proxy, Site, texts, turn, wait_for
-from retry_guard_ledgers import about, open_ledger
+from retry_guard_core import Record
+from retry_guard_ledgers import OpenedLedger, about, open_ledger
 
 POST = {"text": "hello"}
 MARK = "retry-guard/outcome"
@@ -323,6 +325,29 @@ def test_an_answer_that_comes_when_the_operator_has_spoken_settles_nothing(
     assert [one.state for one in site.records()] == ["abandoned"]
     assert len(site.calls) == 1
     assert proxy.said("came too late: it settles nothing")
+
+
+def held(site: Site, seconds: float) -> tuple[OpenedLedger, Record]:
+    """Hold the action, once nobody does, as an equal call does that reads back."""
+    ledger = open_ledger(site.ledger)
+    wait_for(lambda: ledger.list("acme")[0].lease < ledger.now().earliest)
+    (record,), now = ledger.list("acme"), ledger.now()
+    claim = replace(record, owner="test", claimed=now.latest, lease=now.latest + seconds)
+    taken = ledger.claim(claim, None, now)
+    assert taken.owner == "test"
+    return ledger, taken
+
+
+def test_an_answer_waits_for_an_equal_call_that_holds_the_action(proxy: Proxy, site: Site) -> None:
+    given = lost(proxy, site)
+    question = proxy.asked(ASK)
+    ledger, taken = held(site, 3600)
+    says(proxy, question, "abandon")
+    assert proxy.said("waits for the call that holds it")
+    assert ledger.save(replace(taken, lease=0.0))
+    ledger.close()
+    assert texts(proxy.result(given)).startswith("`post` was given up by an operator")
+    assert len(site.calls) == 1
 
 
 def test_the_servers_own_questions_pass_beside_those_of_the_guard(proxy: Proxy, site: Site) -> None:

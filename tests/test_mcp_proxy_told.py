@@ -101,7 +101,10 @@ def test_where_the_list_cannot_be_had_the_refusal_says_so_and_why(tmp_path: Path
         refused = proxy.called("post", POST)
         assert refused["isError"]
         why = "its server's list of tools could not be had (it answered without one), so nobody"
-        assert texts(refused).startswith(f"post: {why} knows whether it has a parameter key")
+        said = texts(refused)
+        assert said.startswith(
+            f"nothing was executed: post: {why} knows whether it has a parameter"
+        )
         assert proxy.said("post: not called while its server lists no tools: it answered")
         assert proxy.said("post: its server's list of tools could not be had")
         assert "post: post" not in proxy.errors

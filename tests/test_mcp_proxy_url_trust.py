@@ -17,6 +17,7 @@ from mcp_proxy_works_sites import URLS, Caller, UrlWorks, Way, Works, works
 from retry_guard_mcp_proxy._http_signs import Signs
 
 TEXT: Json = {"text": "hello"}
+CHARGE: Json = {"customer": "c", "amount": 1}
 READ_BACK: Json = {
     "tool": "effects",
     "items": "effects",
@@ -105,7 +106,7 @@ def test_a_list_that_nobody_is_there_to_give_is_asked_for_until_it_comes(
         caller = Caller(proxy, stateless=word == "json", asks=False)
         caller.listed()
         site.fates("kill_after")
-        given = caller.begin("charge", {"customer": "c", "amount": 1})
+        given = caller.begin("charge", CHARGE)
         site.died()
         wait_for(lambda: "while its server lists no tools" in proxy.errors)
         site.start()
@@ -175,3 +176,25 @@ def test_a_re_issue_goes_only_to_a_server_whose_list_has_the_key(
             assert result["isError"] is not has_key
             assert len(site.sent("write")) == (2 if has_key else 1)
         assert len(site.effects) == 1
+
+
+@pytest.mark.parametrize("word", ["streams", "json"])
+def test_what_is_known_is_answered_while_no_server_is_there(tmp_path: Path, word: str) -> None:
+    """The list that a send would need cannot be had; nothing is sent, and nothing has to be."""
+    other = {"customer": "other", "amount": 1}
+    with ServedSite(tmp_path, word) as site, site.proxy() as proxy:
+        caller = Caller(proxy, stateless=word == "json", asks=False)
+        caller.listed()
+        assert texts(caller.called("charge", CHARGE)).startswith("done e1")
+        site.fates("kill_after")
+        lost = caller.called("charge", other)
+        site.died()
+        assert "not known whether `charge` took effect" in texts(lost)
+        assert texts(caller.called("charge", CHARGE)).startswith("done e1")
+        assert "not known whether `charge` took effect" in texts(caller.called("charge", other))
+        fresh = texts(caller.called("charge", {"customer": "fresh", "amount": 1}))
+        assert fresh.startswith("nothing was executed")
+        assert "list of tools could not be had" in fresh
+        site.start()
+        assert texts(caller.called("charge", other)).startswith("done e2")
+        assert len(site.effects) == 2

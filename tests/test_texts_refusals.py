@@ -90,7 +90,7 @@ WRONG = {
     "ab --from half.jsonl": "--from half.jsonl: line 1 is no JSON; give a file that",
     "ab --from rows.jsonl": "line 1 is no row of a report",
     "ab --from bytes.jsonl": "--from bytes.jsonl: it is no UTF-8 text; name another file",
-    "ab --replay rows.jsonl": "line 1 is of no transcript: transcript is missing",
+    "ab --replay rows.jsonl": "line 1 is of no transcript: transcript: missing",
     "ab --replay bytes.jsonl": "--replay bytes.jsonl: it is no UTF-8 text; name another file",
     "ab --json dir": "--json dir: Is a directory",
     "ab --model x": "x is no model",

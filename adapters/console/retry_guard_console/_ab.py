@@ -11,7 +11,7 @@ from retry_guard_console._interrupts import interruptible
 from retry_guard_console._models import staged_models, staged_replay
 from retry_guard_console._outputs import opened, told
 from retry_guard_console._play import Scripts
-from retry_guard_console._shared import complain, one_line, refuse, why
+from retry_guard_console._shared import one_line, refuse, why
 from retry_guard_console._tables import print_report
 from retry_guard_core import GuardError
 
@@ -107,9 +107,7 @@ def _run(given: argparse.Namespace) -> int:
         result = _report(given, outputs.kept(course.rows()))
         note = course.note()
         outputs.finish(result, note, bounds)
-        for remark in (*play.remarks(), took(play.meter, given.jobs)):
-            complain(f" ab: {remark}")
-        print_report(result, note)  # the verdict is the last that is said
+        print_report(result, note, (*play.remarks(), took(play.meter, given.jobs)))
     code = result.exit_code or (INCONCLUSIVE if note else result.exit_code)
     return outputs.told("ab", INTERRUPTED if interrupt.came else code)
 

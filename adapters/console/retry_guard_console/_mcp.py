@@ -29,7 +29,8 @@ Standard output has the protocol alone.
 
 exit codes:
   0  the client went away, or a signal came: SIGTERM, SIGINT or SIGHUP
-  2  bad input, or a server that cannot be started
+  2  bad input, or a server that cannot be started; what is wrong with contracts or ledger is told
+     to the client too, where it asks for tools
 A signal before there is a server ends the process as such a signal does.
 """
 

@@ -1,18 +1,19 @@
-"""The report of the sandbox as a person reads it in a terminal: `ab` and `eval` share it."""
+"""The report of `retry-guard ab` as a person reads it in a terminal."""
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from retry_guard_console._columns import folded, numbers
 from retry_guard_console._items import print_items, print_left
-from retry_guard_console._shared import show, shown, table
+from retry_guard_console._models_table import print_models
+from retry_guard_console._shared import complain, show, shown
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from retry_guard_sandbox import Models, Report, Spread, Summary
+    from retry_guard_sandbox import Report, Spread, Summary
 
-_NARROW = 16
-_SMALL = 0.001
 _ARMS_BESIDE = 5
 """How many arms stand side by side in one table."""
 _COUNTS = (
@@ -36,8 +37,11 @@ _COSTS = (
 )
 
 
-def print_report(result: "Report", note: str = "") -> None:
-    """Print it; `note` says what is special about it."""
+def print_report(result: "Report", note: str = "", remarks: Iterable[str] = ()) -> None:
+    """Print it, the verdict last; `note` says what is special about it.
+
+    `remarks`: what is told beside it, on standard error.
+    """
     if note:
         print(f"{note}\n")
     print(result.heading)
@@ -45,12 +49,15 @@ def print_report(result: "Report", note: str = "") -> None:
         print(f"\n{shown(title)}")
         show(made)
     if result.models is not None:
-        _print_models(result.models)
+        print_models(result.models)
     if result.frame.baseline is not None:
         print(f"\nCells helped (off not exactly once, on exactly once): {result.helped}")
         print_items("Cells harmed (off exactly once, on not)", result.harmed)
     print_left(result.left)
     print_items("Findings", result.findings)
+    sys.stdout.flush()  # where nobody reads, nothing is told beside it either
+    for remark in remarks:
+        complain(f" ab: {remark}")
     print(f"Verdict: {result.verdict}{', of what was finished' if note else ''}")
 
 
@@ -70,18 +77,18 @@ def _tables(result: "Report") -> Iterator[tuple[str, "Table"]]:
 
 
 def _by_fault(result: "Report", contract: str, arm: str) -> "Table":
-    made = _numbers(("fault", *_COUNTS))
+    made = numbers(("fault", *_COUNTS))
     for line in result.lines:
         if (line.contract, line.condition) == (contract, arm):
             fault, *counts = line.texts()
-            made.add_row(_folded(fault), *counts)
+            made.add_row(folded(fault), *counts)
     return made
 
 
 def _by_arm(arms: Iterable["Summary"]) -> "Table":
-    made = _numbers(("arm", *_COUNTS))
+    made = numbers(("arm", *_COUNTS))
     for arm in arms:
-        made.add_row(_folded(arm.condition), *map(str, arm.counts.columns()))
+        made.add_row(folded(arm.condition), *map(str, arm.counts.columns()))
     return made
 
 
@@ -92,62 +99,20 @@ def _duplicates(
     counts = result.duplicates(contract)
     for start in range(0, len(arms), _ARMS_BESIDE):
         beside = arms[start : start + _ARMS_BESIDE]
-        made = _numbers(("fault", *(arm.replace("_", " ", 1) for arm in beside)))
+        made = numbers(("fault", *(arm.replace("_", " ", 1) for arm in beside)))
         for fault in dict.fromkeys(fault for fault, _ in counts):
-            made.add_row(_folded(fault), *(str(counts[fault, arm]) for arm in beside))
+            made.add_row(folded(fault), *(str(counts[fault, arm]) for arm in beside))
         yield f"Contracts: {contract}. Cells with a duplicate", made
 
 
 def _costs(arms: Iterable["Summary"]) -> "Table":
-    made = _numbers(_COSTS)
+    made = numbers(_COSTS)
     for arm in arms:
         tokens = "" if arm.tokens is None else f"{arm.tokens.p50:,.0f}"
         spreads = (*_spread(arm.calls, 0), *_spread(arm.seconds, 1))
-        made.add_row(_folded(arm.condition), str(arm.helped), str(arm.harmed), *spreads, tokens)
+        made.add_row(folded(arm.condition), str(arm.helped), str(arm.harmed), *spreads, tokens)
     return made
 
 
 def _spread(spread: "Spread", digits: int) -> tuple[str, str]:
     return f"{spread.p50:,.{digits}f}", f"{spread.p95:,.{digits}f}"
-
-
-def _print_models(models: "Models") -> None:
-    print(
-        f"\nModels, by task. End point: {models.end_point}. Means over tasks, off and on, their"
-        f"\ndifference with 95 % interval, p by Holm; no difference: inside ±{models.margin:g}"
-    )
-    for family in models.families:
-        made = _numbers(("fault", "tasks", "off", "on", "differ- ence", "interval", "p", "finding"))
-        for one in family.comparisons:
-            ends = one.interval
-            made.add_row(
-                _folded(one.fault),
-                str(one.tasks),
-                one.off_text,
-                one.on_text,
-                f"{one.difference:+.2f}",
-                "" if ends is None else f"{ends.low:+.2f} {ends.high:+.2f}",
-                f"{one.adjusted:.3f}" if one.adjusted >= _SMALL else f"<{_SMALL:g}",
-                one.finding,
-            )
-        print(f"\nContracts: {family.contract}. Model: {shown(family.agent)}")
-        show(made)
-
-
-def _folded(name: str) -> str:
-    """Return a name in as many lines as it needs to be narrow."""
-    lines = [""]
-    for part in shown(name).replace("_", "_\n").split("\n"):
-        if lines[-1] and len(lines[-1] + part) > _NARROW:
-            lines.append("")
-        lines[-1] += part
-    return "\n ".join(lines)
-
-
-def _numbers(columns: Sequence[str]) -> "Table":
-    """Return an empty table of narrow columns, whose first one names the row."""
-    made = table(*(name.replace(" ", "\n", 1) for name in columns))
-    made.padding, made.show_edge = (0, 0, 0, 1), False
-    for column in made.columns[1:]:
-        column.justify = "right"
-    return made

@@ -6,6 +6,7 @@ from retry_guard_ledgers._memory import MemoryLedger
 from retry_guard_ledgers._protocol import (
     Answer,
     ChangedError,
+    HeldError,
     Ledger,
     LedgerError,
     LedgerURLError,
@@ -29,6 +30,7 @@ __all__ = [
     "Answer",
     "ChangedError",
     "Finding",
+    "HeldError",
     "Ledger",
     "LedgerError",
     "LedgerURLError",

@@ -43,6 +43,7 @@ class MemoryLedger:
         self._time = Timekeeper(clocks or machine_clocks())
         self._lock = threading.Lock()
         self._records: dict[tuple[str, str], Record] = {}  # in the order of their first claims
+        self._met: dict[tuple[bytes, tuple[str, str]], None] = {}
         self._places: dict[tuple[str, str], int] = {}
         self._shelves: defaultdict[tuple[str, bytes], Shelf] = defaultdict(Shelf)
         self._found: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
@@ -200,6 +201,17 @@ class MemoryLedger:
             later = count if after is None else after
             latest = builtins.list(islice(reversed(self._records.values()), max(count - later, 0)))
             return count, [record for record in reversed(latest) if record.state == "open"]
+
+    def meet(self, scope: str, action: str, identity: bytes) -> None:
+        """Note that a call of another identity was refused for this record."""
+        with self._lock:
+            self._met[identity, (scope, action)] = None
+
+    def met(self, scope: str, tool: str) -> builtins.list[tuple[bytes, Record]]:
+        """Return what was noted of a tool's records; see `Ledger.met`."""
+        with self._lock:
+            found = [(name, self._records[at]) for name, at in self._met if at in self._records]
+            return [one for one in found if (about(one[1]).scope, one[1].tool) == (scope, tool)]
 
     def resolve(
         self,

@@ -2,6 +2,7 @@
 
 LedgerError          the ledger cannot be used; the write that needed it was not sent
 ├── LedgerURLError   its address is wrong
+├── HeldError        an answer was given to what a call holds now; it was not stored
 └── ChangedError     an answer was given to what a record is no more; it was not stored
 """
 
@@ -25,6 +26,10 @@ class LedgerURLError(LedgerError):
 
 class ChangedError(LedgerError):
     """A record has changed since whoever answers has seen it, so nothing was stored."""
+
+
+class HeldError(LedgerError):
+    """A live call holds the record, so an answer to it has to wait until that ends."""
 
 
 def take_over(record: Record, claim: Record) -> Record:
@@ -166,6 +171,17 @@ class Ledger(Protocol):
         """
         ...
 
+    def meet(self, scope: str, action: str, identity: bytes) -> None:
+        """Note that a call of another identity was refused for this open record.
+
+        So whatever an operator answers to it is an answer to that call too. Need not be durable.
+        """
+        ...
+
+    def met(self, scope: str, tool: str) -> builtins.list[tuple[bytes, Record]]:
+        """Return what was noted of a tool's records, each as it is now with the other identity."""
+        ...
+
     def resolve(
         self,
         scope: str,
@@ -182,7 +198,7 @@ class Ledger(Protocol):
         `happened`: done, with that value, from any state but done. `did_not_happen`: noted with
         its time (`final`: for good), on an open record. `again`: one deliberate repeat, on an
         open or done record. `abandon`: an open record is given up.
-        All but `happened` raise `LedgerError` while a live call holds the record.
+        All but `happened` raise `HeldError` while a live call holds the record.
         `seen`: the record that the answer is given to; raises `ChangedError` if another answer,
         a send or an end has come since, so that of equal answers given at once one counts.
         """

@@ -6,7 +6,7 @@ from math import inf
 from retry_guard_core import Now, Record
 from retry_guard_ledgers._action import Action, about
 from retry_guard_ledgers._copies import changed
-from retry_guard_ledgers._protocol import Answer, ChangedError, LedgerError
+from retry_guard_ledgers._protocol import Answer, ChangedError, HeldError, LedgerError
 
 KEEP_RESULT = 86400.0
 """Seconds for which a result is kept once a caller has it."""
@@ -60,7 +60,7 @@ def resolved(
     """Return the record with an operator's answer, or raise `LedgerError` where it cannot be."""
     action = about(record).id
     if answer != "happened" and record.state == "open" and record.lease >= now.earliest:
-        raise LedgerError(
+        raise HeldError(
             f"action {action} is held by a call that runs: wait until its lease ends, in "
             f"{max(record.lease - now.earliest, 0.0):.0f} s, then answer again"
         )

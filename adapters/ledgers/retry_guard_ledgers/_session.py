@@ -59,15 +59,17 @@ class Session:
             self.connection.close()
             raise
 
-    def begin(self, level: Level) -> None:
+    def begin(self, level: Level | None) -> None:
         """Make it ready for work with commits of that level; roll back what was left undone.
 
+        None: it commits nothing, so the level stays as it is, since to change it takes a statement.
         An interrupt can leave a transaction open, and what is written in one is not committed.
         """
         if not self.sound and self.connection.in_transaction:
             self.connection.execute("ROLLBACK")
         self.sound = False
-        self._sync(level)
+        if level is not None:
+            self._sync(level)
 
     def _sync(self, level: Level) -> None:
         """Set what commits get from now on; without a write-ahead log it is always `full`."""

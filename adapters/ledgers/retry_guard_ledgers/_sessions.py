@@ -87,12 +87,14 @@ class Sessions:
         self._all: weakref.WeakSet[Session] = weakref.WeakSet()
         self._spares = Spares()
 
-    def run(self, level: Level, work: Callable[[sqlite3.Connection, *Ts], T], *given: *Ts) -> T:
-        """Let `work` use this thread's connection, with commits of that level."""
+    def run(
+        self, level: Level | None, work: Callable[[sqlite3.Connection, *Ts], T], *given: *Ts
+    ) -> T:
+        """Let `work` use this thread's connection, with commits of that level; None: it reads."""
         try:
             session = self._session()
             with session.lock:
-                session.begin(level if self._durable else "normal")
+                session.begin(level if self._durable or level is None else "normal")
                 done = work(session.connection, *given)
                 session.sound = True
                 return done

@@ -108,7 +108,7 @@ class SQLiteLedger:
 
     def known(self, record: Record) -> Record | None:
         """Return what a claim would be answered with; see `Ledger.known`."""
-        return self._sessions.run("normal", _verbs.known, self._places, record)
+        return self._sessions.run(None, _verbs.known, self._places, record)
 
     def save(self, record: Record) -> bool:
         """Store it if it may be; see `Ledger.save`."""
@@ -127,27 +127,35 @@ class SQLiteLedger:
 
     def get(self, scope: str, action: str) -> Record | None:
         """Return one record by its id."""
-        return self._sessions.run("normal", _verbs.get, self._places, scope, action)
+        return self._sessions.run(None, _verbs.get, self._places, scope, action)
 
     def find(
         self, scope: str, *, key: str | None = None, effect_id: str | None = None
     ) -> Record | None:
         """Return the latest record that used the key, or that is tied to the effect."""
-        return self._sessions.run("normal", _verbs.find, scope, key, effect_id)
+        return self._sessions.run(None, _verbs.find, scope, key, effect_id)
 
     def newer(self, scope: str, record: Record) -> bool:
         """Whether another write to the record's resource was recorded after it."""
-        return self._sessions.run("normal", _verbs.newer, self._places, scope, record)
+        return self._sessions.run(None, _verbs.newer, self._places, scope, record)
 
     def list(
         self, scope: str | None = None, state: str | None = None, older_than: float | None = None
     ) -> builtins.list[Record]:
         """Return records, the oldest first; see `Ledger.list`."""
-        return self._sessions.run("normal", _verbs.listed, scope, state, older_than)
+        return self._sessions.run(None, _verbs.listed, scope, state, older_than)
 
     def begun(self, after: int | None) -> tuple[int, builtins.list[Record]]:
         """Return how many were ever begun, and the open ones of the later; see `Ledger.begun`."""
-        return self._sessions.run("normal", _verbs.begun, after)
+        return self._sessions.run(None, _verbs.begun, after)
+
+    def meet(self, scope: str, action: str, identity: bytes) -> None:
+        """Note that a call of another identity was refused for this record."""
+        self._sessions.run("normal", _verbs.meet, self._places, scope, action, identity)
+
+    def met(self, scope: str, tool: str) -> builtins.list[tuple[bytes, Record]]:
+        """Return what was noted of a tool's records; see `Ledger.met`."""
+        return self._sessions.run("normal", _verbs.met, scope, tool)
 
     def resolve(
         self,

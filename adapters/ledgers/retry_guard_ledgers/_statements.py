@@ -98,6 +98,14 @@ TELL = (
     f"WHERE {_NAMED} AND state = 'done' AND ?3 IS NOT NULL AND turn IS NOT ?3"
 )
 
+MET_AS = "retry-guard: met by another name"
+"""Stands in `answers` in place of a turn, with an identity that is not the record's own."""
+MEET = f"INSERT OR IGNORE INTO answers SELECT scope, ?3, ?4, seq FROM records WHERE {_NAMED}"
+MET = (
+    f"SELECT {_ALL}, answers.identity FROM answers JOIN records ON records.seq = answers.seq "
+    "WHERE answers.scope = ?1 AND answers.turn = ?2 AND records.tool = ?3"
+)
+
 RENEW = f"UPDATE records SET lease = ?4 WHERE {_NAMED} AND state = 'open' AND owner = ?3"
 GET = f"SELECT {_ALL} FROM records WHERE {_NAMED}"
 BY_KEY = (

@@ -174,6 +174,17 @@ def begun(db: sqlite3.Connection, after: int | None) -> tuple[int, list[Record]]
     return count, [record_of(row) for row in db.execute(statement, (after, count))]
 
 
+def meet(db: sqlite3.Connection, places: Places, scope: str, action: str, identity: bytes) -> None:
+    """Note that a call of another identity was refused for this record."""
+    db.execute(sql.MEET, (places.row(db, scope, action), action, identity, sql.MET_AS))
+
+
+def met(db: sqlite3.Connection, scope: str, tool: str) -> list[tuple[bytes, Record]]:
+    """Return what was noted of a tool's records; see `Ledger.met`."""
+    rows = db.execute(sql.MET, (scope, sql.MET_AS, tool)).fetchall()
+    return [(row[-1], record_of(row[:-1])) for row in rows]
+
+
 def resolve(
     db: sqlite3.Connection,
     places: Places,

@@ -3,7 +3,7 @@
 import contextlib
 import logging
 
-from retry_guard import Done, GuardError, LedgerError, Unresolved
+from retry_guard import Done, GuardError, LedgerError, Unresolved, UsageError
 from retry_guard_contracts import token_of
 from retry_guard_mcp_proxy._answers import answer_of, is_result, other_shape, refused
 from retry_guard_mcp_proxy._carrying import Carrying
@@ -40,7 +40,7 @@ class Answering:
     async def answer(self, exchange: Exchange, reply: Reply | None) -> Message:
         """Return what to answer. `reply`: what a person says of the action, if anything."""
         try:
-            await self.carrying.ready(exchange.tool)
+            await self._ready(exchange.tool)
             return await self._answered(exchange, reply)
         except GuardError as error:
             said, name = str(error), exchange.tool
@@ -51,6 +51,13 @@ class Answering:
         except Exception:  # noqa: BLE001 - whatever it is, somebody waits for an answer
             _log.exception("the proxy failed at a call of %s", exchange.tool)
             return {"error": {"code": INTERNAL_ERROR, "message": _FAILED}}
+
+    async def _ready(self, tool: str) -> None:
+        """Let the tool be known. What it lacks stops each send, and no answer that needs none."""
+        try:
+            await self.carrying.ready(tool)
+        except UsageError as error:
+            _log.warning("%s", error)
 
     async def delivered(self, here: Deliveries) -> None:
         """Note that the client has an answer: at once, where nobody has to wait for that."""

@@ -2,10 +2,11 @@
 
 import asyncio
 import logging
+import time
 from typing import Any, Literal
 
-from retry_guard import LedgerError, Question, Unresolved, UsageError, question_of, settle
-from retry_guard_ledgers import OpenedLedger
+from retry_guard import Answer, LedgerError, Question, Unresolved, UsageError, question_of, settle
+from retry_guard_ledgers import HeldError, OpenedLedger
 from retry_guard_mcp_proxy._asked import CANCELLED
 from retry_guard_mcp_proxy._asker import Asker
 from retry_guard_mcp_proxy._client import Client
@@ -20,6 +21,8 @@ _log = logging.getLogger("retry_guard")
 
 ASKED = 600.0
 """Seconds in which a person has to answer, where the client itself has no limit."""
+HELD, _POLL = 300.0, 0.1
+"""Seconds that an answer waits for a call that holds the action, and between two looks."""
 _ASKED_ANEW = frozenset({"noted", "repeat_escalate"})
 Said = Literal["settled", "refused", "unreached"]
 """Whether an answer was stored; a person was asked in vain; or nobody was asked."""
@@ -98,17 +101,29 @@ class People:
             if is_object(reply.said) and reply.said.get("action") == "accept":
                 _log.warning("an answer to %s was not understood: it is not used", reply.question)
             return "refused"
-        stored: Any = None
         try:
-            stored = await asyncio.to_thread(
-                settle, self._ledger, self._scope, reply.question, answer
-            )
+            stored = await self._stored(reply.question, answer)
         except (LedgerError, UsageError) as error:
             _log.warning("the answer to %s was not stored: %s", reply.question, error)
+            self._put.discard(reply.question)  # nothing is known of it: it is put again
             return "unreached"
         if not stored:
             _log.warning("an answer to %s came too late: it settles nothing", reply.question)
         return "settled"
+
+    async def _stored(self, question: str, answer: Answer) -> bool:
+        """Store it, once no call holds the action any more: an equal one may just read it back."""
+        until, waits = time.monotonic() + HELD, False
+        while True:
+            try:
+                return await asyncio.to_thread(settle, self._ledger, self._scope, question, answer)
+            except HeldError:
+                if time.monotonic() >= until:
+                    raise
+            if not waits:
+                _log.warning("an answer to %s waits for the call that holds it", question)
+            waits = True
+            await asyncio.sleep(_POLL)
 
     async def _withdraw(self, given: str) -> None:
         params = {"requestId": given, "reason": "the call is not waited for any more"}

@@ -136,7 +136,7 @@ class Driver(Performer):
     def _kept_now(self, record: Record, prompt: Prompt) -> bool:
         """Do the same without waiting; a delivery that would have to wait is noted later."""
         saved = super()._kept_now(record, prompt)
-        if saved and record.state == "done" and not self.hands.stopping:
+        if saved and self.answers and record.state == "done" and not self.hands.stopping:
             with suppress(LedgerError):
                 self._deliver(prompt)
                 self.noted = True

@@ -29,6 +29,11 @@ class Hands(Protocol):
         """Whether the call is to stop, also where that is noted only when the ledger is done."""
         ...
 
+    @property
+    def pending(self) -> bool:
+        """Whether it was asked to stop, and hears of that only when it waits for something."""
+        ...
+
     def refuse(self, tool: str, function: Callable[..., Any]) -> None:
         """Raise `UsageError` for a function that would not run when it is called."""
         ...
@@ -55,6 +60,11 @@ class SyncHands:
     def stopping(self) -> bool:
         """Whether it was interrupted."""
         return self.cancelled is not None
+
+    @property
+    def pending(self) -> bool:
+        """Nothing is: an interrupt strikes at once."""
+        return False
 
     def refuse(self, tool: str, function: Callable[..., Any]) -> None:
         """Refuse generators, and functions that have to be awaited."""
@@ -108,6 +118,12 @@ class AsyncHands:
     def stopping(self) -> bool:
         """Whether it was cancelled, which may be only just now. For the ledger's thread too."""
         return self.cancelled is not None or (self._job is not None and self._job.cancelling)
+
+    @property
+    def pending(self) -> bool:
+        """Whether its task was cancelled, which strikes where it waits next."""
+        task = asyncio.current_task()
+        return task is not None and task.cancelling() > 0
 
     def refuse(self, tool: str, function: Callable[..., Any]) -> None:
         """Refuse generators."""

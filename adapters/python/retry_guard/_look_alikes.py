@@ -1,4 +1,4 @@
-"""Open records of one scope and tool that are named otherwise than a contract would name them."""
+"""Records of one scope and tool that are named otherwise than a contract would name them now."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -7,20 +7,25 @@ from typing import TYPE_CHECKING, Any
 from retry_guard_contracts import (
     ArgumentError,
     Contract,
+    Identity,
     decode,
     holds_sealed,
     identify,
     opened,
 )
 from retry_guard_core import Record
-from retry_guard_ledgers import Action, about, account_of
+from retry_guard_ledgers import Action, about, account_of, changed
 
 if TYPE_CHECKING:
     from retry_guard._call import Call
 
 
 class LookAlikes:
-    """What was noted of them. `later`: how many came after the first look."""
+    """What was noted of them. `later`: how many came after the first look.
+
+    `met`: those for which a call was refused, with the name of that call: they count also once
+    they have ended, and what was recorded by this contract since bears their name.
+    """
 
     def __init__(self, contract: Contract, secret: bytes) -> None:
         """Note nothing yet."""
@@ -31,6 +36,15 @@ class LookAlikes:
         """The same, of what lacks its key, which may be an argument like any other now."""
         self._sealed: dict[str, Record] = {}
         """What keeps a secret only as a hash."""
+        self.met: dict[str, bytes] = {}
+        self._aliases = set[tuple[bytes, bytes]]()
+
+    def meet(self, name: bytes, record: Record) -> None:
+        """Note that a call of that name was refused for a record."""
+        action = about(record)
+        self.met[action.id] = name
+        self._renamed[name].add(action.id)
+        self._aliases.add((name, action.identity))
 
     def note(self, record: Record) -> None:
         """Note a record, if it has another name than it would have today.
@@ -42,6 +56,9 @@ class LookAlikes:
         if record.tool != self.contract.tool or not record.content or arguments is None:
             return
         today = self._name(action, arguments)
+        is_alias = today is not None and (today, action.identity) in self._aliases
+        if is_alias and action.id not in self.met:
+            return
         if today is not None and today != action.identity:
             self._renamed[today].add(action.id)
         if action.contract == self.contract.digest:
@@ -57,6 +74,17 @@ class LookAlikes:
         for name in self._unkeyed(call) if self._keyed else ():
             found |= self._keyed.get(name, frozenset())
         return found | {name for name, one in self._sealed.items() if self._is_like(call, one)}
+
+    def as_is(self, call: "Call", record: Record) -> Record:
+        """Return a record with the content that this call has, if that is the same today."""
+        named = self._identity(about(record), self._held(call, record))
+        same = named is not None and named.content == call.draft.content
+        return changed(record, content=call.draft.content) if same else record
+
+    def is_sealed(self, record: Record) -> bool:
+        """Whether it keeps a secret as a hash that another contract has made."""
+        action = about(record)
+        return action.contract != self.contract.digest and holds_sealed(_recorded(action))
 
     def forget(self, name: str) -> None:
         """Forget one, which has ended."""
@@ -77,19 +105,30 @@ class LookAlikes:
 
     def _is_like(self, call: "Call", record: Record) -> bool:
         action, its = about(call.draft), about(record)
-        held = opened(_recorded(its) or {}, call.arguments, self._secret)
-        today = None if held is None else self._name(its, held)
+        today = self._name(its, self._held(call, record))
         return today == action.identity != its.identity
 
-    def _name(self, action: Action, arguments: dict[str, Any]) -> bytes | None:
+    def _held(self, call: "Call", record: Record) -> dict[str, Any] | None:
+        """The recorded arguments, with secrets that are the caller's; None: they are others."""
+        recorded = _recorded(about(record))
+        sealed = recorded is not None and holds_sealed(recorded)
+        return opened(recorded or {}, call.arguments, self._secret) if sealed else recorded
+
+    def _name(self, action: Action, arguments: dict[str, Any] | None) -> bytes | None:
         """The name that an action would have today with these; None: they cannot be named."""
+        named = self._identity(action, arguments)
+        return None if named is None else named.identity
+
+    def _identity(self, action: Action, arguments: dict[str, Any] | None) -> Identity | None:
         scope, secret, ordinal = account_of(action), self._secret, action.ordinal
         try:
-            return identify(
-                self.contract, arguments, scope=scope, secret=secret, ordinal=ordinal
-            ).identity
+            if arguments is not None:
+                return identify(
+                    self.contract, arguments, scope=scope, secret=secret, ordinal=ordinal
+                )
         except ArgumentError:
-            return None
+            pass
+        return None
 
 
 def _recorded(action: Action) -> dict[str, Any] | None:

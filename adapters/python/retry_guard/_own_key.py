@@ -27,7 +27,7 @@ def with_own_key(call: Call, site: Site) -> Call | Conflict:
     key = offered(call)
     if key is None:
         return call
-    site.strays.heed(call)
+    site.strays.heed(call, site)
     scope = about(call.draft).scope
     holder = site.ledger.find(scope, key=key)
     if holder is None:

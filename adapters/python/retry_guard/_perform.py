@@ -25,6 +25,7 @@ class Performer(ABC):
         self.told = Now(call.draft.sends[0], call.draft.claimed)
         self.stale, self.overtaken, self.extra = False, False, Extra()
         self.after: Record | None = None
+        self.alias: Record | None = None
 
     async def perform(self, step: Step) -> Reply:
         """Carry out one step. Raises what stopped the call, unless it only has to be recorded."""
@@ -80,14 +81,24 @@ class Performer(ABC):
         record: Record = await self.hands.ledger(self._taken, draft, after, now)
         return self.reply(record)
 
-    def _taken(self, *claim: Any) -> Record:
-        if not self.sent:
-            self.site.strays.heed(self.call)
-        record = self.site.ledger.claim(*claim)
+    def _taken(self, draft: Record, after: Record | None, now: Now) -> Record:
+        record = self.as_is(self.site.ledger.claim(self.named(draft), after, now))
         mine = record.state == "open" and record.owner == self.call.draft.owner
         if mine and self.site.heartbeat is not None:
             self.site.heartbeat.hold(record)
         return record
+
+    def named(self, draft: Record) -> Record:
+        """The draft, by the name that its action has in the ledger. Raises `StrayError`."""
+        if not self.sent:
+            self.alias = self.site.strays.heed(self.call, self.site)
+        if self.alias is None:
+            return draft
+        return changed(draft, about=changed(about(draft), identity=about(self.alias).identity))
+
+    def as_is(self, record: Record) -> Record:
+        """What the ledger returned for it, as this call is to be compared with it."""
+        return record if self.alias is None else self.site.strays.as_is(self.call, record)
 
     async def _marked(self, record: Record) -> Record:
         """The record, marked where a newer write makes it harmful to repeat an idempotent one."""
@@ -124,8 +135,11 @@ class Performer(ABC):
         return self.reply(record, ok)
 
     async def _stored(self, record: Record, hold: bool) -> bool:  # noqa: FBT001 - as `_kept`
-        """Save it: here and now where that takes no waiting, else where the ledger always works."""
-        if self.site.prompt is not None and record.state != "open":
+        """Save it: here and now where that takes no waiting, else where the ledger always works.
+
+        There a cancellation strikes that is yet to come: nobody may have the result then.
+        """
+        if self.site.prompt is not None and record.state != "open" and not self.hands.pending:
             with suppress(LedgerError):
                 return self._kept_now(record, self.site.prompt)
         ok: bool = await self.hands.ledger(self._kept, record, hold)

@@ -54,6 +54,8 @@ async def reject(call: Call, site: Site, hands: Hands) -> bool:
         return False
     if end.kind == "unresolved" and end.note == "abandoned":
         return not asking.record.sends
+    if asking.alias is not None:
+        return False  # it was sent, under another name
     after = asking.record if end.kind == "unresolved" else asking.after
     done: bool = await hands.ledger(_given_up, call, after, site)
     if hands.cancelled is not None:

@@ -52,8 +52,8 @@ class Standing(Driver):
         return self.reply(known)
 
     def _known(self, draft: Record) -> Record | None:
-        self.site.strays.heed(self.call)
-        return self.site.ledger.known(draft)
+        known = self.site.ledger.known(self.named(draft))
+        return None if known is None else self.as_is(known)
 
     async def answered(self, end: End) -> Done | NotExecuted | Unresolved:
         """Return what to answer with; a result goes with the words that it is no preview."""

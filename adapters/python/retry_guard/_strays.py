@@ -9,11 +9,11 @@ import threading
 from typing import TYPE_CHECKING
 
 from retry_guard._look_alikes import LookAlikes
-from retry_guard_core import Record
+from retry_guard_core import Record, decide
 from retry_guard_ledgers import Ledger, about
 
 if TYPE_CHECKING:
-    from retry_guard._call import Call
+    from retry_guard._call import Call, Site
 
 Place = tuple[str, str]
 """Scope and tool."""
@@ -46,18 +46,41 @@ class Strays:
         self._looks: dict[Place, LookAlikes] = {}
         self._until: int | None = None
 
-    def heed(self, call: "Call") -> None:
-        """Raise `StrayError` where an open record would have met this call, named as today."""
+    def heed(self, call: "Call", site: "Site") -> Record | None:
+        """Return the record by whose name the ledger has this call's action; None: by its own.
+
+        That is one for which an equal call was refused, and to which an operator has answered
+        since. Raises `StrayError` where one is open that nobody has answered.
+        """
         scope = about(call.draft).scope
         with self._lock:
             look = self._look(call, scope)
             names = look.of(call)
+        known: list[Record] = []
         for name in names:
             record = self._ledger.get(scope, name)
             if record is not None and record.state == "open":
-                raise StrayError(record)
+                self._meet(look, call, record)
+                if not _is_cleared(record, call, site) or look.is_sealed(record):
+                    raise StrayError(record)
+            if record is not None and name in look.met:
+                known.append(record)
+            else:
+                with self._lock:
+                    look.forget(name)
+        return max(known, key=lambda one: (one.state == "open", one.claimed), default=None)
+
+    def _meet(self, look: LookAlikes, call: "Call", record: Record) -> None:
+        action, name = about(record), about(call.draft).identity
+        if look.met.get(action.id) != name:
+            self._ledger.meet(action.scope, action.id, name)
             with self._lock:
-                look.forget(name)
+                look.meet(name, record)
+
+    def as_is(self, call: "Call", record: Record) -> Record:
+        """Return a record of another name as this call is to be compared with it."""
+        with self._lock:
+            return self._look(call, about(call.draft).scope).as_is(call, record)
 
     def _look(self, call: "Call", scope: str) -> LookAlikes:
         """What is open of this scope and tool, as of now, by the contract of this call."""
@@ -67,6 +90,8 @@ class Strays:
         is_old = look is None or look.contract.digest != call.contract.digest
         if look is None or is_old or look.later > _MANY:
             look = LookAlikes(call.contract, self._secret)
+            for name, record in self._ledger.met(scope, call.contract.tool):
+                look.meet(name, record)
             for record in self._ledger.list(scope, state="open"):
                 look.note(record)
             self._looks[place] = look
@@ -80,3 +105,9 @@ class Strays:
             if look is not None:
                 look.note(record)
                 look.later += 1
+
+
+def _is_cleared(record: Record, call: "Call", site: "Site") -> bool:
+    """Whether an operator's answer lets it be sent anew."""
+    verdict = decide(call.contract.terms, record, site.clock.now(), site.policy)
+    return verdict.row == "cleared"

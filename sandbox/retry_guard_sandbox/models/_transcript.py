@@ -133,7 +133,7 @@ def _shaped(shape: type[Any], number: int, line: str) -> Any:  # noqa: ANN401 - 
 def _first(error: ValidationError) -> str:
     what = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(map(str, what["loc"])) or "it"
-    return f"{where} is missing" if what["type"] == "missing" else f"{where} is another thing there"
+    return f"{where}: {'missing' if what['type'] == 'missing' else 'not what stands there'}"
 
 
 def _wrong(number: int, why: str) -> TranscriptError:
