@@ -3,14 +3,18 @@
 import base64
 import json
 import os
+import select
 import sqlite3
 import subprocess
-from collections.abc import Generator
+import sys
+import threading
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import mcp_proxy_client
 from mcp_proxy_client import COMMAND, LONG, META, Proxy, Site, texts, tools, turn, wait_for
 from retry_guard_ledgers import about
 
@@ -401,3 +405,51 @@ def test_answers_of_the_newer_generation_say_that_they_are_complete(
     assert read["resultType"] == "complete"
     asked = [call for call in site.calls if call["name"] == "list_charges"]
     assert asked[0]["_meta"] == META
+
+
+_LARGE = """\
+import json, os, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    with open(os.path.join(sys.argv[1], "heard.jsonl"), "a") as heard:
+        heard.write(json.dumps(line) + "\\n")
+    result = {"tools": [{"name": "post", "inputSchema": {"type": "object"}}]}
+    if asked.get("method") == "tools/call":
+        result = {"content": [{"type": "text", "text": "x" * 2_000_000}]}
+    if "id" in asked:
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
+"""
+
+
+class Slow(Proxy):
+    """A client that reads nothing before it is told to."""
+
+    def __init__(self, command: Sequence[str], *, forked: bool = False) -> None:
+        self.reads = threading.Event()
+        super().__init__(command, forked=forked)
+
+    def _hear(self) -> None:
+        self.reads.wait()
+        super()._hear()
+
+
+def test_a_result_that_is_cancelled_while_it_is_written_is_for_the_next_turn(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mcp_proxy_client, "Proxy", Slow)
+    server = (sys.executable, "-c", _LARGE, str(site.folder))
+    with site.proxy(server=server) as proxy:
+        assert isinstance(proxy, Slow)
+        given = proxy.call("post", {"text": "a"}, _meta=turn("t1"))
+        output = proxy.process.stdout
+        assert output is not None
+        wait_for(lambda: select.select([output], [], [], 0)[0] != [])
+        proxy.cancel(given)
+        proxy.ask("ping", given="behind it")
+        wait_for(lambda: any("behind it" in one for one in site.heard))
+        proxy.reads.set()
+        proxy.answer("behind it")
+        again = proxy.called("post", {"text": "a"}, _meta=turn("t2"))
+    assert again["_meta"][MARK]["replayed"]
+    assert not any("notifications/cancelled" in one for one in site.heard)
+    assert len(site.calls) == 1

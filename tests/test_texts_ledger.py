@@ -1,6 +1,7 @@
 """`retry-guard ledger`: an answer is held to what the operator saw, and records can be exported."""
 
 import json
+import os
 import stat
 from collections.abc import Callable
 from dataclasses import replace
@@ -166,4 +167,35 @@ def test_an_export_follows_no_link(three: SQLiteLedger, say: Say, tmp_path: Path
     code, out, err = say("export", "--out", str(tmp_path / "link"))
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert (tmp_path / "kept").read_text() == "kept"
+    assert three.list()
+
+
+@pytest.mark.parametrize("end", ["", "-wal", "-shm"])
+@pytest.mark.parametrize("named", ["by its name", "by another name"])
+def test_an_export_writes_over_no_file_of_the_ledger_itself(
+    three: SQLiteLedger, say: Say, tmp_path: Path, named: str, end: str
+) -> None:
+    file = tmp_path / f"ledger.db{end}"
+    before = file.read_bytes()
+    out_file = file if named == "by its name" else tmp_path / "other.jsonl"
+    if out_file != file:
+        out_file.hardlink_to(file)
+    code, out, err = say("export", "--out", str(out_file))
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "it is a file of the ledger itself; name another file" in err
+    assert len(file.read_bytes()) == len(before)
+    assert len(three.list()) == 3
+
+
+def test_an_export_to_what_is_no_file_leaves_its_permissions(
+    three: SQLiteLedger, say: Say, tmp_path: Path
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    pipe.chmod(0o644)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    assert say("export", "--out", str(pipe)) == (0, "", "")
+    assert exported(os.read(reader, 1 << 16).decode()) == ["old", "done", "other"]
+    os.close(reader)
+    assert stat.S_IMODE(pipe.stat().st_mode) == 0o644
     assert three.list()

@@ -4,9 +4,10 @@ import argparse
 import json
 import math
 import os
+import stat
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
@@ -17,7 +18,9 @@ from retry_guard_console._outputs import told
 from retry_guard_console._shared import USAGE, WELL, refuse
 from retry_guard_core import Record
 
-_OWN = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
+_OWN = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+_LEDGERS = ("", "-wal", "-shm", "-journal")
+"""How the names of the files of a SQLite ledger end."""
 
 
 def since(text: str) -> float:
@@ -44,7 +47,8 @@ def export(given: argparse.Namespace) -> int:
     """Write the records that were asked for, the oldest first; return the exit code."""
     with opened(given) as ledger:
         records, wrong = listed(ledger, given)
-    with _output(given.out) as file:
+        own: str | os.PathLike[str] | None = getattr(ledger, "path", None)
+    with _output(given.out, own) as file:
         for record in records:
             if _is_wanted(record, given):
                 file.write(json.dumps(facts(record), default=plain) + "\n")
@@ -60,8 +64,11 @@ def _is_wanted(record: Record, given: argparse.Namespace) -> bool:
 
 
 @contextmanager
-def _output(path: Path | None) -> Generator[TextIO]:
-    """Give what is written to: standard output, or a file that its owner alone can read."""
+def _output(path: Path | None, own: str | os.PathLike[str] | None) -> Generator[TextIO]:
+    """Give what is written to: standard output, or a file that its owner alone can read.
+
+    `own`: the ledger's file, which is not written over.
+    """
     if path is None:
         yield sys.stdout
         return
@@ -69,6 +76,21 @@ def _output(path: Path | None) -> Generator[TextIO]:
         told("out", path),
         os.fdopen(os.open(path, _OWN, 0o600), "w", encoding="utf-8", newline="\n") as file,
     ):
-        if os.name != "nt":
+        is_plain = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+        if own is not None and _is_of(own, file):
+            raise ValueError("it is a file of the ledger itself")
+        if is_plain:
+            file.truncate()
+        if is_plain and os.name != "nt":
             os.fchmod(file.fileno(), 0o600)
         yield file
+
+
+def _is_of(ledger: str | os.PathLike[str], file: TextIO) -> bool:
+    """Whether it is one of the ledger's files, by whatever name it was opened."""
+    opened_as = os.fstat(file.fileno())
+    for end in _LEDGERS:
+        with suppress(FileNotFoundError):
+            if os.path.samestat(Path(f"{os.fspath(ledger)}{end}").stat(), opened_as):
+                return True
+    return False

@@ -36,13 +36,13 @@ class Options:
 class Session:
     """One connection, of one thread. A process that was forked off never touches it.
 
-    `sound`: whether the last work on it came to its end.
+    `sound`: whether the last work on it came to its end. `parted`: it was closed for a fork.
     """
 
     def __init__(self, path: Path, options: Options) -> None:
         """Connect. Raises `LedgerError` for anything but a ledger that this version knows."""
         self.process, self.lock = os.getpid(), threading.Lock()
-        self._level, self.sound = "", False
+        self._level, self.sound, self.parted = "", False, False
         self.connection = sqlite3.connect(
             address(path, options.vfs),
             uri=True,
