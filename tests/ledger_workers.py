@@ -12,6 +12,7 @@ import signal
 import sqlite3
 import sys
 import tempfile
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -62,7 +63,7 @@ def fork(path: Path) -> None:
         say("own connection", own is not inherited, own.process == os.getpid())
         ledger.close()
         inherited.close()  # as its end does
-        say("closed", inherited.connection.execute("SELECT 1").fetchone())
+        say("inherited is closed", inherited.parted)
         sys.exit(0)  # with all that an interpreter does at its end
     say("child ended", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     say("saved", ledger.save(settled(mine)))
@@ -91,6 +92,47 @@ def fork_with_spares(path: Path) -> None:
     say("child ended", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     say("same connection", claim(b"after") is left)
     say("all", sorted(about(record).identity.decode() for record in ledger.list()))
+
+
+def fork_and_end(path: Path) -> None:
+    """Fork off a process that goes on once this one has ended, as one that serves others does."""
+    ledger = SQLiteLedger(path)
+    ledger.claim(new(b"parent"), None, at(100))
+    parent = os.getpid()
+    if os.fork():
+        return
+    ledger.claim(new(b"before"), None, at(100))
+    say("runs", os.getpid())
+    while os.getppid() == parent:
+        time.sleep(0.01)
+    ledger.claim(new(b"after"), None, at(100))
+    say("claimed")
+    sys.stdin.readline()
+    os._exit(0)
+
+
+def fork_among_threads(path: Path) -> None:
+    """Fork again and again while threads use the ledger, in both."""
+    ledger, stop = SQLiteLedger(path), threading.Event()
+
+    def work(number: int) -> int:
+        count = 0
+        while not stop.is_set():
+            ledger.claim(new(f"{number} {count}".encode()), None, at(100))
+            count += 1
+        return count
+
+    with ThreadPoolExecutor(4) as pool:
+        works = [pool.submit(work, number) for number in range(4)]
+        for number in range(20):
+            child = os.fork()
+            if child == 0:
+                ledger.claim(new(f"child {number}".encode()), None, at(100))
+                os._exit(0)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        stop.set()
+        counts = sum(one.result() for one in works)
+    say("all", len(ledger.list()) == counts + 20)
 
 
 def lock(path: Path) -> None:
@@ -167,7 +209,15 @@ if __name__ == "__main__":
     known = {
         work.__name__: work
         for work in (
-            *(race, claim_many, fork, fork_with_spares, interrupt),
+            *(
+                race,
+                claim_many,
+                fork,
+                fork_with_spares,
+                fork_and_end,
+                fork_among_threads,
+                interrupt,
+            ),
             *(lock, lock_six_seconds, fill, read_only),
         )
     }

@@ -112,18 +112,41 @@ def test_of_four_processes_that_claim_at_once_one_inserts(tmp_path: Path) -> Non
     assert [file.name for file in tmp_path.iterdir() if file.name.startswith(".")] == []
 
 
-def test_a_fork_uses_a_connection_of_its_own_and_leaves_the_parents_alone(tmp_path: Path) -> None:
+def test_after_a_fork_both_processes_have_connections_of_their_own(tmp_path: Path) -> None:
     worker = work("fork", tmp_path / "ledger.db")
     said = lines(worker.communicate()[0])
     assert worker.returncode == 0
     assert said == [
         ["own connection", True, True],
-        ["closed", [1]],
+        ["inherited is closed", True],
         ["child ended", 0],
         ["saved", True],
-        ["same connection", True],
+        ["same connection", False],
         ["all", ["child", "parent"]],
     ]
+
+
+def test_what_a_fork_records_once_its_parent_has_ended_is_there_for_all(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    worker = work("fork_and_end", path)
+    assert worker.stdout is not None
+    assert worker.stdin is not None
+    assert json.loads(worker.stdout.readline())[0] == "runs"
+    assert worker.wait(60) == 0
+    assert json.loads(worker.stdout.readline()) == ["claimed"]
+    ledger = SQLiteLedger(path)
+    names = sorted(about(record).identity for record in ledger.list())
+    ledger.close()
+    worker.stdin.close()
+    worker.stdout.close()
+    assert names == [b"after", b"before", b"parent"]
+
+
+def test_forks_among_threads_that_use_the_ledger_lose_nothing(tmp_path: Path) -> None:
+    worker = work("fork_among_threads", tmp_path / "ledger.db")
+    said = lines(worker.communicate()[0])
+    assert worker.returncode == 0
+    assert said == [["all", True]]
 
 
 @pytest.mark.parametrize("number", [1, 40, 399])

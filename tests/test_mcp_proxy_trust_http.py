@@ -89,5 +89,5 @@ def test_without_the_client_library_trust_is_one_line(tmp_path: Path) -> None:
     words = ("contracts", "trust", "x", "--ledger", f"sqlite:///{tmp_path}/g.db")
     done = command_of(*words, "--url", "http://127.0.0.1:9/", run=(sys.executable, "-c", code))
     assert done.returncode == 2
-    assert "pip install 'agent-retry-guard[mcp-proxy]'" in done.stderr
+    assert "pip install httpx2" in done.stderr
     assert done.stderr.count("\n") == 1

@@ -9,8 +9,7 @@ import sqlite3
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from copy import copy
 from pathlib import Path
 from typing import TypeVar, TypeVarTuple
@@ -96,25 +95,19 @@ class Sessions:
     ) -> T:
         """Let `work` use this thread's connection, with commits of that level; None: it reads."""
         try:
-            with self._locked() as session:
-                session.begin(level if self._durable or level is None else "normal")
-                done = work(session.connection, *given)
-                session.sound = True
-                return done
+            while True:
+                session = self._session()
+                with session.lock:
+                    if session.parted:
+                        continue  # a fork has closed it meanwhile
+                    session.begin(level if self._durable or level is None else "normal")
+                    done = work(session.connection, *given)
+                    session.sound = True
+                    return done
         except sqlite3.Error as error:
             raise failure(self.path, error) from error
         except (OverflowError, UnicodeEncodeError) as error:
             raise LedgerError(f"the ledger {self.path} cannot keep a value: {error}") from error
-
-    @contextmanager
-    def _locked(self) -> Generator[Session]:
-        """Lock this thread's connection, and none that a fork has closed meanwhile."""
-        while True:
-            session = self._session()
-            with session.lock:
-                if not session.parted:
-                    yield session
-                    return
 
     def part(self) -> list[threading.Lock]:
         """Close every connection of this process before it forks; return what is locked."""
