@@ -23,7 +23,7 @@ Ts = TypeVarTuple("Ts")
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Iterator[SQLiteLedger]:
-    made = SQLiteLedger(tmp_path / "ledger.db", busy=0.5)
+    made = SQLiteLedger(tmp_path / "ledger.db", busy=30.0)
     yield made
     made.close()
 
@@ -68,7 +68,7 @@ def test_a_thread_that_lives_keeps_its_connection_to_itself(ledger: SQLiteLedger
 
 def test_of_many_threads_at_once_only_some_leave_a_connection(ledger: SQLiteLedger) -> None:
     in_a_thread(ledger.list)
-    barrier = threading.Barrier(SPARE + 12)
+    barrier = threading.Barrier(SPARE + 12, timeout=60.0)
 
     def claim(number: int) -> Session:
         barrier.wait()
