@@ -336,7 +336,7 @@ def test_a_later_turn_begins_anew_and_its_own_lost_call_is_met_as_ever() -> None
 
     begun = later()
     assert (begun.reason, begun.action == first.action) == ("nothing_can_tell", False)
-    assert later().action == begun.action
+    assert (later().reason, later().action) == ("nothing_can_tell", begun.action)
     assert len(other.service.effects) == 1
 
 

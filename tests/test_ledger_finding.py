@@ -200,3 +200,34 @@ def test_what_is_open_is_told_by_an_index_without_a_look_at_what_ended(
     plans = [db.execute(f"EXPLAIN QUERY PLAN {text}").fetchall() for text in asked]
     assert ["one_open" in plan[0][3] for plan in plans] == [True]
     ledger.close()
+
+
+def test_what_was_begun_later_and_is_open_is_found_by_how_many_there_were(
+    ledger: OpenedLedger,
+) -> None:
+    began(ledger, new(b"1"))
+    first, none = ledger.begun(None)
+    assert none == []
+    two = began(ledger, new(b"2", scope="other"))
+    ended(ledger, new(b"3"))
+    four = began(ledger, new(b"4"))
+    last, later = ledger.begun(first)
+    assert [name_of(one) for one in later] == [name_of(two), name_of(four)]
+    assert last == first + 3
+    assert ledger.begun(last) == (last, [])
+    assert [name_of(one) for one in ledger.begun(last - 1)[1]] == [name_of(four)]
+
+
+def test_whose_call_was_refused_for_a_record_is_kept_beside_it(ledger: OpenedLedger) -> None:
+    record = began(ledger, new(b"1"))
+    began(ledger, new(b"1", scope="other"))
+    ledger.meet("acme", about(record).id, b"new name")
+    ledger.meet("acme", about(record).id, b"new name")
+    ledger.meet("acme", "nothing", b"new name")
+    assert ledger.met("other", "charge") == ledger.met("acme", "mail") == []
+    assert ledger.met("acme", "charge") == [(b"new name", record)]
+    assert ledger.save(settled(record))
+    ((name, known),) = ledger.met("acme", "charge")
+    assert (name, known.state) == (b"new name", "done")
+    other = new(b"new name")
+    assert name_of(ledger.claim(other, None, at(100.0))) == name_of(other), "it names no record"

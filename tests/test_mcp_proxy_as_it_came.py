@@ -43,7 +43,7 @@ OTHERS = {
 def test_all_that_is_json_passes_as_it_came_where_nothing_is_guarded(
     mode: str, tmp_path: Path
 ) -> None:
-    want = []
+    want: list[bytes] = []
     with Site(tmp_path).proxy("--mode", mode, server=(sys.executable, "-c", _SERVER)) as proxy:
         proxy.initialize()
         for at, line in enumerate((*ANSWERS.values(), *OTHERS.values())):

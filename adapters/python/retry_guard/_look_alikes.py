@@ -72,7 +72,7 @@ class LookAlikes:
         """Return the ids of those that may be this call's action."""
         found = set(self._renamed.get(about(call.draft).identity, ()))
         for name in self._unkeyed(call) if self._keyed else ():
-            found |= self._keyed.get(name, frozenset())
+            found |= self._keyed.get(name, set[str]())
         return found | {name for name, one in self._sealed.items() if self._is_like(call, one)}
 
     def as_is(self, call: "Call", record: Record) -> Record:
