@@ -19,6 +19,7 @@ from pathlib import Path
 
 from ledger_suite import at, name_of, new, settled
 from retry_guard_ledgers import LedgerError, SQLiteLedger, about
+from retry_guard_ledgers._session import Session
 
 NOBODY = 65534
 """A user who owns nothing."""
@@ -51,6 +52,15 @@ def claim_many(path: Path) -> None:
         say("settled", about(record).id)
 
 
+def is_usable(session: Session) -> bool:
+    """Whether it has a connection that is open."""
+    try:
+        session.connection.execute("SELECT 1")
+    except sqlite3.ProgrammingError:
+        return False
+    return True
+
+
 def fork(path: Path) -> None:
     """Use a ledger, fork, use it in both, let the child end first, and go on."""
     ledger = SQLiteLedger(path)
@@ -63,7 +73,7 @@ def fork(path: Path) -> None:
         say("own connection", own is not inherited, own.process == os.getpid())
         ledger.close()
         inherited.close()  # as its end does
-        say("inherited is closed", inherited.parted)
+        say("inherited is closed", not is_usable(inherited))
         sys.exit(0)  # with all that an interpreter does at its end
     say("child ended", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     say("saved", ledger.save(settled(mine)))

@@ -1,6 +1,7 @@
 """An unresolved call pauses the run with a question; the answer goes where its question says."""
 
 import asyncio
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -133,11 +134,25 @@ def test_answers_that_came_to_the_wrong_question_go_to_their_own(world: World) -
     assert len(world.effects) == 2
 
 
+def together(world: World, number: int) -> None:
+    """Let so many charges happen before any of them is answered: a pause cancels what is not."""
+    charge, all_of_them = world.charge, threading.Barrier(number, timeout=60.0)
+
+    def charged(*given: Any, **named: Any) -> dict[str, Any]:
+        try:
+            return charge(*given, **named)
+        finally:
+            all_of_them.wait()
+
+    world.charge = charged  # type: ignore[method-assign]
+
+
 @pytest.mark.parametrize("awaited", [False, True])
 def test_two_unresolved_calls_in_one_node_each_get_their_own_answer(
     awaited: bool, world: World
 ) -> None:
     world.fates.extend(("lost_ack", "lost_ack"))
+    together(world, 2)
     tools = tools_of(world)
     graph = graph_of(
         "node", guard_of(world, tools), tools, asks(C1, C2), checkpointer=InMemorySaver()

@@ -121,7 +121,7 @@ def test_after_a_fork_both_processes_have_connections_of_their_own(tmp_path: Pat
         ["inherited is closed", True],
         ["child ended", 0],
         ["saved", True],
-        ["same connection", False],
+        ["same connection", True],
         ["all", ["child", "parent"]],
     ]
 

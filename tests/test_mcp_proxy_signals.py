@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,10 @@ def ended(process: "subprocess.Popen[bytes]") -> tuple[bytes, bytes]:
     return said, errors
 
 
+def is_over(site: Site) -> bool:
+    return not any(map(is_there, site.lives))
+
+
 def is_there(pid: int) -> bool:
     """Whether it runs; what has ended and is not buried yet does not."""
     command = ("ps", "-o", "stat=", "-p", str(pid))
@@ -75,7 +80,7 @@ def test_at_any_moment_a_signal_ends_the_proxy_and_its_server_without_a_word(
         assert b"Traceback" not in errors, errors.decode()
         assert process.returncode in (0, 130, -number), errors.decode()
         assert all("jsonrpc" in json.loads(line) for line in said.splitlines())
-        wait_for(lambda site=site: not any(map(is_there, site.lives)))
+        wait_for(partial(is_over, site))
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
@@ -92,7 +97,7 @@ def test_a_set_up_that_blocks_is_no_hindrance_to_a_signal(
     said, errors = ended(process)
     assert (process.returncode, said) == (0, b"")
     assert b"Traceback" not in errors
-    wait_for(lambda: not any(map(is_there, site.lives)))
+    wait_for(partial(is_over, site))
 
 
 def test_a_signal_that_came_before_anybody_could_obey_ends_a_server_that_does_not_listen(

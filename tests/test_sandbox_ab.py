@@ -93,8 +93,8 @@ def test_the_table_says_what_the_rows_say_what_it_is_and_pools_nothing(
     folded = " ".join(shown.split())
     assert all(" ".join(line.texts()) in folded for line in result.lines)
     assert "one send itself ran twice: no client can prevent it" in folded
-    first = [f"{one.place}: {one.many}" for one in result.left[:3]]
-    assert all(text in folded for text in (*first, f"Verdict: {result.verdict}"))
+    places = [f"{one.place}: {one.many}" for one in result.left[:3]]
+    assert all(text in folded for text in (*places, f"Verdict: {result.verdict}"))
 
 
 def test_it_says_what_it_took_beside_the_report() -> None:

@@ -7,19 +7,11 @@ import stat
 from pathlib import Path
 
 from retry_guard_ledgers._failures import failure
+from retry_guard_ledgers._forks import connected
 from retry_guard_ledgers._protocol import LedgerError, LedgerURLError
 from retry_guard_ledgers._schema import APPLICATION_ID, CREATE, VERSION
 
 _SHORTEST = 512  # bytes: SQLite takes anything shorter for a new database
-
-
-def identity(path: str) -> tuple[int, int] | None:
-    """Return which file stands at the path, whatever its name; None if none does."""
-    try:
-        found = os.lstat(path)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 def whole_path(path: str | os.PathLike[str]) -> Path:
@@ -83,8 +75,7 @@ def make(path: Path, vfs: str | None, journal: str) -> None:
 
 
 def _fill(draft: Path, vfs: str | None, journal: str) -> None:
-    db = sqlite3.connect(address(draft, vfs), uri=True, isolation_level=None)
-    try:
+    with connected(draft, address(draft, vfs)) as db:
         db.execute(f"PRAGMA journal_mode = {journal}").fetchall()
         db.execute("PRAGMA synchronous = FULL")
         db.executescript(f"BEGIN; {CREATE}")
@@ -92,8 +83,6 @@ def _fill(draft: Path, vfs: str | None, journal: str) -> None:
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         db.execute(f"PRAGMA user_version = {VERSION}")
         db.execute("COMMIT")
-    finally:
-        db.close()
 
 
 def _sync_folder(folder: Path) -> None:

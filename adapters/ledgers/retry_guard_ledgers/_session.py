@@ -1,15 +1,14 @@
 """One connection to a SQLite ledger."""
 
-import ctypes
-import os
 import sqlite3
-import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from threading import get_ident
 from typing import Literal
 
 from retry_guard_ledgers._files import address, verify
+from retry_guard_ledgers._forks import Line
+from retry_guard_ledgers._protocol import LedgerError
 
 Level = Literal["full", "normal"]
 """`full`: a commit is durable on return. `normal`: with the next one that is `full`."""
@@ -36,28 +35,42 @@ class Options:
 class Session:
     """One connection, of one thread. A process that was forked off never touches it.
 
-    `sound`: whether the last work on it came to its end. `parted`: it was closed for a fork.
+    A fork closes it; then the next work on it connects anew.
+    `sound`: whether the last work on it came to its end.
     """
 
     def __init__(self, path: Path, options: Options) -> None:
         """Connect. Raises `LedgerError` for anything but a ledger that this version knows."""
-        self.process, self.lock = os.getpid(), threading.Lock()
-        self._level, self.sound, self.parted = "", False, False
-        self.connection = sqlite3.connect(
-            address(path, options.vfs),
-            uri=True,
-            timeout=options.busy,
-            isolation_level=None,
-            check_same_thread=False,
-        )
+        self._path, self._options = path, options
+        self._file: tuple[int, int] | None = None
+        self._level, self.sound, self._ended = "", False, False
+        self.line = Line()
+        self.process, self.lock = self.line.process, self.line.lock
+        with self.lock:
+            self._connect()
+
+    def _connect(self) -> None:
+        """Connect, with the lock held."""
+        path, options = self._path, self._options
         try:
-            verify(self.connection, path)
-            self.journal = _journal(self.connection, options.journal)
-            self.connection.execute(f"PRAGMA cache_size = {CACHE}")
-            self.connection.execute(f"PRAGMA wal_autocheckpoint = {options.checkpoint}")
+            db = self.connection = self.line.connect(path, address(path, options.vfs), options.busy)
+            self._same(path)
+            verify(db, path)
+            self._level, self.journal = "", _journal(db, options.journal)
+            db.execute(f"PRAGMA cache_size = {CACHE}")
+            db.execute(f"PRAGMA wal_autocheckpoint = {options.checkpoint}")
         except BaseException:
-            self.connection.close()
+            self.line.close()
             raise
+
+    def _same(self, path: Path) -> None:
+        """Refuse another file than the one that was connected to first."""
+        self._file = self._file or self.line.file
+        if self.line.file != self._file:
+            raise LedgerError(
+                f"the ledger {path} was replaced while a process was forked off: restore the file "
+                "that was there, or start this program again; nothing was recorded"
+            )
 
     def begin(self, level: Level | None) -> None:
         """Make it ready for work with commits of that level; roll back what was left undone.
@@ -65,6 +78,9 @@ class Session:
         None: it commits nothing, so the level stays as it is, since to change it takes a statement.
         An interrupt can leave a transaction open, and what is written in one is not committed.
         """
+        self.line.user = get_ident()
+        if not self.line.is_open and not self._ended:
+            self._connect()
         if not self.sound and self.connection.in_transaction:
             self.connection.execute("ROLLBACK")
         self.sound = False
@@ -79,18 +95,14 @@ class Session:
             self.connection.execute(f"PRAGMA synchronous = {used}")
             self._level = level
 
-    def close(self, process: Callable[[], int] = os.getpid) -> None:
-        """Close the connection; where it is the parent process's, keep it open for good."""
-        connection = getattr(self, "connection", None)
-        if connection is None:
-            return
-        if self.process == process():
-            connection.close()
-        else:
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+    def close(self) -> None:
+        """Close the connection for good, with the lock held, unless it is the parent process's."""
+        self._ended = True
+        self.line.close()
 
     def __del__(self) -> None:
-        self.close()
+        if hasattr(self, "line"):  # an interrupt may have come before
+            self.line.end()
 
 
 def journal_of(db: sqlite3.Connection) -> str:

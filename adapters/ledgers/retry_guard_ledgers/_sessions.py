@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TypeVar, TypeVarTuple
 
 from retry_guard_ledgers._failures import failure
-from retry_guard_ledgers._files import exists, identity
-from retry_guard_ledgers._forks import known, taken
+from retry_guard_ledgers._files import exists
+from retry_guard_ledgers._forks import gate, identity, quiet_lock
 from retry_guard_ledgers._protocol import LedgerError
 from retry_guard_ledgers._session import Level, Options, Session, journal_of
 
@@ -73,10 +73,8 @@ class Sessions:
     def _connecting(self, options: Options) -> None:
         """Start without connections; those that are made are made by these options."""
         self.options, self._durable = options, options.level == "full"
-        self._local = threading.local()
-        self._connects = threading.Lock()
+        self._local, self._anew = threading.local(), quiet_lock()
         self._of_this_process()
-        known(self)
 
     def beside(self, options: Options) -> "Sessions":
         """Return others to the same file, which connect by other options, once they are needed."""
@@ -95,32 +93,18 @@ class Sessions:
     ) -> T:
         """Let `work` use this thread's connection, with commits of that level; None: it reads."""
         try:
-            while True:
-                session = self._session()
-                with session.lock:
-                    if session.parted:
-                        continue  # a fork has closed it meanwhile
-                    session.begin(level if self._durable or level is None else "normal")
-                    done = work(session.connection, *given)
-                    session.sound = True
-                    return done
+            session = self._session()
+            if gate.shut:
+                gate.wait()
+            with session.lock:
+                session.begin(level if self._durable or level is None else "normal")
+                done = work(session.connection, *given)
+                session.sound = True
+                return done
         except sqlite3.Error as error:
             raise failure(self.path, error) from error
         except (OverflowError, UnicodeEncodeError) as error:
             raise LedgerError(f"the ledger {self.path} cannot keep a value: {error}") from error
-
-    def part(self) -> list[threading.Lock]:
-        """Close every connection of this process before it forks; return what is locked."""
-        locks = [lock for lock in (self._connects, self._lock) if taken(lock)]
-        if self._spares.process != os.getpid():
-            return locks
-        for session in list(self._all):
-            if taken(session.lock):
-                locks.append(session.lock)
-                session.parted = True
-                session.close()
-        self._all, self._spares = weakref.WeakSet(), Spares()
-        return locks
 
     def _session(self) -> Session:
         if self._closed:
@@ -131,7 +115,7 @@ class Sessions:
                 "that was there, or start this program again; nothing was recorded"
             )
         hold: Hold | None = getattr(self._local, "hold", None)
-        if hold is None or hold.session.parted or hold.session.process != os.getpid():
+        if hold is None or hold.session.process != os.getpid():
             hold = self._local.hold = self._held()
         return hold.session
 
@@ -140,19 +124,19 @@ class Sessions:
 
     def _held(self) -> Hold:
         """Return a connection for this thread: one that another left behind, or a new one."""
-        if self._spares.process != os.getpid():
-            self._of_this_process()
+        with self._anew:
+            if self._spares.process != os.getpid():
+                self._of_this_process()
         spares = self._spares
         return Hold(spares.take() or self._connect(), spares)
 
     def _connect(self) -> Session:
-        with self._connects:
-            session = Session(self.path, self.options)
-            with self._lock:
-                if self._closed:
-                    session.close()
-                    raise self._was_closed()
-                self._all.add(session)
+        session = Session(self.path, self.options)
+        with self._lock:
+            if self._closed:
+                session.close()
+                raise self._was_closed()
+            self._all.add(session)
         return session
 
     def close(self) -> None:

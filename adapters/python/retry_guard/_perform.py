@@ -26,6 +26,7 @@ class Performer(ABC):
         self.stale, self.overtaken, self.extra = False, False, Extra()
         self.after: Record | None = None
         self.alias: Record | None = None
+        self.halt: Exception | None = None
 
     async def perform(self, step: Step) -> Reply:
         """Carry out one step. Raises what stopped the call, unless it only has to be recorded."""
@@ -86,7 +87,16 @@ class Performer(ABC):
         mine = record.state == "open" and record.owner == self.call.draft.owner
         if mine and self.site.heartbeat is not None:
             self.site.heartbeat.hold(record)
+        if mine and self.alias is None and about(record).id == about(draft).id:
+            self.halt = self._elder(record)
         return record
+
+    def _elder(self, record: Record) -> Exception | None:
+        """Why what was just begun may not be sent; the ledger's failure too, since it is held."""
+        try:
+            return self.site.strays.elder(self.call, record)
+        except LedgerError as error:
+            return error
 
     def named(self, draft: Record) -> Record:
         """The draft, by the name that its action has in the ledger. Raises `StrayError`."""
@@ -185,6 +195,7 @@ class Performer(ABC):
 
         The call is to stop, the lease is out, or the decision to send is older than a third of one.
         """
+        self.hands.cancelled = self.hands.cancelled or self.halt
         if self.hands.cancelled is not None or self.stale:
             return None
         going = Going(record, self.call, self.site, self.hands, self._superseded)

@@ -1,7 +1,6 @@
 """The parts of a guard, put together."""
 
 from collections.abc import Callable, Mapping
-from inspect import getattr_static
 from typing import Any
 
 from retry_guard._answers import Unresolved
@@ -59,7 +58,20 @@ def site_of(
 
 
 def _prompt_of(ledger: Any) -> Prompt | None:
-    """What it does without waiting; what only a ledger inside it does so is not its own."""
-    is_own = getattr_static(ledger, "prompt", None) is not None
-    prompt: Prompt | None = ledger.prompt if is_own else None
+    """What it does without waiting, unless it has a `save` or `deliver` that this would pass by.
+
+    What a class made of another, or a single ledger, does in its own way is done by none but them;
+    and what only a ledger inside of it does so is not its own.
+    """
+    defined = [getattr(ledger, "__dict__", {}), *map(vars, type(ledger).__mro__)]
+    first = {name: _place(name, defined) for name in ("prompt", "save", "deliver")}
+    if first["prompt"] > min(first.values()):
+        return None
+    prompt: Prompt | None = ledger.prompt
     return prompt
+
+
+def _place(name: str, defined: list[Mapping[str, Any]]) -> int:
+    """Return the place of the first that has the name; if none has, one after them all."""
+    places = (place for place, names in enumerate(defined) if name in names)
+    return next(places, len(defined))

@@ -5,6 +5,7 @@ the same call another name, and a record that is still open under the old one wo
 It may change while a guard lives, and another guard may go by another one at the same time.
 """
 
+import os
 import threading
 from typing import TYPE_CHECKING
 
@@ -42,7 +43,11 @@ class Strays:
     def __init__(self, ledger: Ledger, secret: bytes) -> None:
         """Look at nothing yet."""
         self._ledger, self._secret = ledger, secret
-        self._lock = threading.Lock()
+        self._forget()
+
+    def _forget(self) -> None:
+        """Know nothing: a thread of a parent process may have been in the midst of a look."""
+        self._pid, self._lock = os.getpid(), threading.Lock()
         self._looks: dict[Place, LookAlikes] = {}
         self._until: int | None = None
 
@@ -52,6 +57,8 @@ class Strays:
         That is one for which an equal call was refused, and to which an operator has answered
         since. Raises `StrayError` where one is open that nobody has answered.
         """
+        if self._pid != os.getpid():
+            self._forget()
         scope = about(call.draft).scope
         with self._lock:
             look = self._look(call, scope)
@@ -69,6 +76,24 @@ class Strays:
                 with self._lock:
                     look.forget(name)
         return max(known, key=lambda one: (one.state == "open", one.claimed), default=None)
+
+    def elder(self, call: "Call", record: Record) -> StrayError | None:
+        """Return why a record that a call has just begun may not be sent; None: it may.
+
+        Another guard may have begun the action by its own name since `heed`: of two that are begun
+        at the same moment the later one gives way.
+        """
+        scope, own = about(record).scope, about(record).id
+        with self._lock:
+            look = self._look(call, scope)
+            names = look.of(call)
+        for one in self._ledger.list(scope, state="open") if names else ():
+            if about(one).id == own:
+                return None
+            if about(one).id in names:
+                self._meet(look, call, one)
+                return StrayError(one)
+        return None
 
     def _meet(self, look: LookAlikes, call: "Call", record: Record) -> None:
         action, name = about(record), about(call.draft).identity

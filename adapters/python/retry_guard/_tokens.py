@@ -87,13 +87,15 @@ def bound(call: Call, rule: Confirm, site: Site) -> Call:
 
     Outside of turns it is one of the turn in which its token was used up, if that is so; a token
     that was given again since then is for a new action.
-    Raises `ArgumentError` for a token that was given for another tool or other arguments.
+    Raises `ArgumentError` for a token that was given for another tool or other arguments, and
+    `StrayError` where the action is open by the name that an older contract gave it.
     """
     mark = mark_in(call, rule, site)
     if mark is None:
         return call
     preview, write = preview_of(call, mark, site), latest_write(call, site)
     if preview is not None and about(preview).identity != preview_name(call, site):
+        site.strays.heed(call, site)  # what is open comes first
         raise _refused("other_token", call, rule, _differing(preview, call, site))
     call = call if preview is None else _as_shown(call, preview, site)
     if write is None or write.state != "done" or mark_of(write, rule) != mark:
