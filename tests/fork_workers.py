@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NoReturn
 
 from guards import ARGUMENTS, PLAIN, Args, Extra
 from ledger_suite import at, new
@@ -30,16 +31,21 @@ def say(*facts: object) -> None:
     sys.stdout.flush()
 
 
+def tell(work: Callable[[], object]) -> NoReturn:
+    """Do it, say what came of it, and end as an interpreter does."""
+    signal.alarm(60)
+    try:
+        say("child", work() is not None)
+    except LedgerError as error:
+        say("child is refused", str(error).partition(",")[0])
+    sys.exit(0)
+
+
 def in_a_child(work: Callable[[], object], fork: Callable[[], int] = os.fork) -> None:
-    """Do it in a child, which says what came of it, and ends as an interpreter does."""
+    """Do it in a child, and say how that ended."""
     child = fork()
     if child == 0:
-        signal.alarm(60)
-        try:
-            say("child", work() is not None)
-        except LedgerError as error:
-            say("child is refused", str(error).partition(",")[0])
-        sys.exit(0)
+        tell(work)
     say("child ended", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 
@@ -113,7 +119,7 @@ def while_made(folder: Path) -> None:
         return token(size)
 
     _files.secrets.token_bytes = slow
-    made, parent = folder / "made", os.getpid()
+    made = folder / "made"
 
     def child() -> object:
         while not made.exists():
@@ -121,21 +127,16 @@ def while_made(folder: Path) -> None:
         _files.secrets.token_bytes = token
         return claim(SQLiteLedger(folder / "ledger.db"), "child")
 
-    with ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(1) as pool:
         making = pool.submit(SQLiteLedger, folder / "ledger.db")
         began.wait(60)
-        forking = pool.submit(in_a_child, child)
-        while not any(parent in pids for pids in [_children()]) and not _children():
-            time.sleep(0.01)
+        pid = os.fork()
+        if pid == 0:
+            tell(child)
         go_on.set()
         making.result()
         made.touch()
-        forking.result()
-
-
-def _children() -> list[int]:
-    text = Path(f"/proc/self/task/{threading.get_native_id()}/children").read_text(encoding="utf-8")
-    return [int(word) for word in text.split()]
+    say("child ended", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 
 
 def pool(folder: Path) -> None:

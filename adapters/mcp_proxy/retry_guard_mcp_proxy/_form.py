@@ -51,8 +51,9 @@ _DOES = {
     "did_not_happen": "it took no effect. It is sent anew as soon as it can no longer happen: now, "
     "if you say so below; else after the time that its contract states, if it states one.",
     "again": "send it now once more, on purpose. If it did happen, it happens twice.",
-    "abandon": "give it up without knowing. Nothing is sent, and equal calls are refused until the "
-    "user asks for it anew.",
+    "abandon": "give it up without knowing. Nothing is sent now. Equal calls of the same request "
+    "of the user are refused (where the client does not show that, those of a short time); later "
+    "ones begin anew.",
 }
 _TWICE = {"again": "send it, so that it happens a second time."}
 _WORDS = {
