@@ -6,8 +6,10 @@
 import asyncio
 import ctypes
 import json
+import logging
 import multiprocessing
 import os
+import secrets
 import signal
 import sqlite3
 import sys
@@ -15,14 +17,18 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
+from unittest.mock import patch
 
 from guards import ARGUMENTS, PLAIN, Args, Extra
 from ledger_suite import at, new
 from retry_guard import AsyncGuard, Guard
-from retry_guard_ledgers import LedgerError, MemoryLedger, SQLiteLedger, _files, _forks
+from retry_guard_ledgers import LedgerError, MemoryLedger, SQLiteLedger, _forks
 from retry_guard_outcomes import classify
+
+FORKS = 6
 
 
 def say(*facts: object) -> None:
@@ -111,23 +117,22 @@ def behind_python(folder: Path) -> None:
 def while_made(folder: Path) -> None:
     """Fork while a thread makes the ledger."""
     _forks.PATIENCE = 0.3
-    began, go_on, token = threading.Event(), threading.Event(), _files.secrets.token_bytes
+    began, go_on, token = threading.Event(), threading.Event(), secrets.token_bytes
 
     def slow(size: int) -> bytes:
-        began.set()
-        go_on.wait(60)
+        if size > 8:  # of a secret, which is written into what others open later
+            began.set()
+            go_on.wait(60)
         return token(size)
 
-    _files.secrets.token_bytes = slow
     made = folder / "made"
 
     def child() -> object:
         while not made.exists():
             time.sleep(0.01)
-        _files.secrets.token_bytes = token
         return claim(SQLiteLedger(folder / "ledger.db"), "child")
 
-    with ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(1) as pool, patch.object(secrets, "token_bytes", slow):
         making = pool.submit(SQLiteLedger, folder / "ledger.db")
         began.wait(60)
         pid = os.fork()
@@ -169,8 +174,8 @@ def guard_among_threads(folder: Path) -> None:
 
     with ThreadPoolExecutor(3) as threads:
         works = [threads.submit(work, number) for number in range(3)]
-        for number in range(15):
-            in_a_child(lambda number=number: call(f"child {number}"))
+        for number in range(FORKS):
+            in_a_child(partial(call, f"child {number}"))
         stop.set()
         for one in works:
             one.result()
@@ -179,18 +184,19 @@ def guard_among_threads(folder: Path) -> None:
 
 def memory_among_threads(_folder: Path) -> None:
     """Fork again and again while threads use a ledger in memory, and use it in each child."""
+    logging.disable()
     ledger, stop = MemoryLedger(), threading.Event()
 
     def work(number: int) -> None:
         count = 0
         while not stop.is_set():
-            claim(ledger, f"{number} {count}")
+            claim(ledger, f"{number} {count % 50}")
             count += 1
 
     with ThreadPoolExecutor(3) as threads:
         works = [threads.submit(work, number) for number in range(3)]
-        for number in range(15):
-            in_a_child(lambda number=number: claim(ledger, f"child {number}"))
+        for number in range(FORKS):
+            in_a_child(partial(claim, ledger, f"child {number}"))
         stop.set()
         for one in works:
             one.result()

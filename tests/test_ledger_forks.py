@@ -89,14 +89,14 @@ def test_processes_of_a_pool_that_forks_record_what_all_see(tmp_path: Path) -> N
 
 def test_a_child_waits_for_no_lock_that_a_thread_of_its_parent_held(tmp_path: Path) -> None:
     assert said("guard_among_threads", tmp_path) == [
-        *([["child", True], ["child ended", 0]] * 15),
+        *([["child", True], ["child ended", 0]] * fork_workers.FORKS),
         ["open", []],
     ]
 
 
 def test_nor_does_it_with_a_ledger_in_memory(tmp_path: Path) -> None:
     facts = said("memory_among_threads", tmp_path)
-    assert facts == [["child", True], ["child ended", 0]] * 15
+    assert facts == [["child", True], ["child ended", 0]] * fork_workers.FORKS
 
 
 @pytest.mark.parametrize("reader", ["while it runs", "once it ended"])

@@ -107,7 +107,7 @@ def connected(path: Path, address: str) -> Generator[sqlite3.Connection]:
 
 
 class Gate:
-    """What work on a line passes. `shut`: a fork is to come, so let it first.
+    """What work passes before it takes a lock. `shut`: a fork is to come, so let it first.
 
     Else a thread that works without a pause could always be before it.
     """
@@ -122,17 +122,29 @@ class Gate:
 
 gate = Gate()
 _lines: set[Line] = set()
-_quiet: weakref.WeakSet[threading.Lock] = weakref.WeakSet()
+_quiet: weakref.WeakSet["QuietLock"] = weakref.WeakSet()
 _forking = threading.RLock()  # a signal's handler may fork where this thread has it
 _held: dict[int, list[threading.Lock]] = {}
 
 
-def quiet_lock() -> threading.Lock:
-    """Return a lock that no other thread holds in the moment of a fork."""
-    lock = threading.Lock()
-    with _forking:
-        _quiet.add(lock)
-    return lock
+class QuietLock:
+    """A lock that no other thread holds in the moment of a fork."""
+
+    def __init__(self) -> None:
+        """Nobody holds it."""
+        self.lock = threading.Lock()
+        with _forking:
+            _quiet.add(self)
+
+    def __enter__(self) -> None:
+        """Wait for it, and before that for a fork that is to come."""
+        if gate.shut:
+            gate.wait()
+        self.lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        """Let it go."""
+        self.lock.release()
 
 
 def _before() -> None:
@@ -146,9 +158,9 @@ def _before() -> None:
         if line.taken(until):
             held.append(line.lock)
             line.close()
-    for lock in list(_quiet):
-        if lock.acquire(timeout=max(until - time.monotonic(), 0.0)):
-            held.append(lock)
+    for quiet in list(_quiet):
+        if quiet.lock.acquire(timeout=max(until - time.monotonic(), 0.0)):
+            held.append(quiet.lock)
 
 
 def _after() -> None:

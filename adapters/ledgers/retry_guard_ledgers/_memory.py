@@ -10,7 +10,7 @@ from retry_guard_core import Now, Record
 from retry_guard_ledgers._action import Action, about
 from retry_guard_ledgers._clock import DRIFT, Clocks, Timekeeper, lengthened, machine_clocks
 from retry_guard_ledgers._copies import changed
-from retry_guard_ledgers._forks import quiet_lock
+from retry_guard_ledgers._forks import QuietLock
 from retry_guard_ledgers._protocol import Answer, may_save, take_over
 from retry_guard_ledgers._rules import (
     KEEP_RESULT,
@@ -41,7 +41,7 @@ class MemoryLedger:
         """Start empty. `clocks`: raw clocks to read instead of the machine's."""
         self.secret = secrets.token_bytes(32)
         self._time = Timekeeper(clocks or machine_clocks())
-        self._lock = quiet_lock()
+        self._lock = QuietLock()
         self._records: dict[tuple[str, str], Record] = {}  # in the order of their first claims
         self._met: dict[tuple[bytes, tuple[str, str]], None] = {}
         self._places: dict[tuple[str, str], int] = {}

@@ -16,7 +16,7 @@ from typing import TypeVar, TypeVarTuple
 
 from retry_guard_ledgers._failures import failure
 from retry_guard_ledgers._files import exists
-from retry_guard_ledgers._forks import gate, identity, quiet_lock
+from retry_guard_ledgers._forks import QuietLock, gate, identity
 from retry_guard_ledgers._protocol import LedgerError
 from retry_guard_ledgers._session import Level, Options, Session, journal_of
 
@@ -73,7 +73,7 @@ class Sessions:
     def _connecting(self, options: Options) -> None:
         """Start without connections; those that are made are made by these options."""
         self.options, self._durable = options, options.level == "full"
-        self._local, self._anew = threading.local(), quiet_lock()
+        self._local, self._anew = threading.local(), QuietLock()
         self._of_this_process()
 
     def beside(self, options: Options) -> "Sessions":
