@@ -215,11 +215,14 @@ def async_daemon(folder: Path) -> None:
         return await guard.call("charge", given, send=send, scope="acme", turn=name)
 
     asyncio.run(call("parent"))
-    parent = os.getpid()
+    parent, (reading, writing) = os.getpid(), os.pipe()
     if os.fork():
+        os.read(reading, 1)
+        ledger.close()
         return
     signal.alarm(60)
     asyncio.run(call("before"))
+    os.write(writing, b"1")
     while os.getppid() == parent:
         time.sleep(0.01)
     asyncio.run(call("after"))

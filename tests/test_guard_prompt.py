@@ -6,6 +6,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from guards import ARGUMENTS, PLAIN, Args, Extra
 from retry_guard import AsyncGuard, Done
 from retry_guard_core import Now, Record
@@ -163,6 +165,62 @@ def test_a_ledger_is_asked_for_its_own_and_not_for_that_of_one_inside(tmp_path: 
     ledger = SQLiteLedger(tmp_path / "guard.db")
     assert asyncio.run(charged(Front(ledger))) == Done("made")
     assert seen == ["done"]
+
+
+class Audited(SQLiteLedger):
+    """A ledger that does more than a SQLite ledger does, as a program may have one."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.saved = list[str]()
+
+    def save(self, record: Record) -> bool:
+        self.saved.append(record.state)
+        return super().save(record)
+
+
+class Counted(SQLiteLedger):
+    """The same, of the other verb."""
+
+    told = 0
+
+    def deliver(self, *given: Any, **named: Any) -> None:  # noqa: ANN401 - as the ledger's
+        self.told += 1
+        super().deliver(*given, **named)
+
+
+async def test_a_ledger_made_of_another_is_passed_by_in_nothing_that_it_does(
+    tmp_path: Path,
+) -> None:
+    audited, counted = Audited(tmp_path / "one.db"), Counted(tmp_path / "two.db")
+    assert await charged(audited) == Done("made")
+    assert audited.saved == ["done"]
+    assert await charged(counted) == Done("made")
+    assert counted.told == 1
+
+
+async def test_nor_is_a_single_ledger_that_was_patched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger, seen = SQLiteLedger(tmp_path / "guard.db"), list[str]()
+    inner = ledger.save
+
+    def save(record: Record) -> bool:
+        seen.append(record.state)
+        return inner(record)
+
+    monkeypatch.setattr(ledger, "save", save)
+    assert await charged(ledger) == Done("made")
+    assert seen == ["done"]
+
+
+async def test_one_that_adds_something_else_still_does_it_without_waiting(tmp_path: Path) -> None:
+    class Named(Watched):
+        label = "mine"
+
+    ledger = Named(tmp_path / "guard.db")
+    assert await charged(ledger) == Done("made")
+    assert ("prompt save", True) in ledger.seen
 
 
 def test_what_a_sqlite_ledger_offers_is_a_prompt(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from guards import ARGUMENTS, Args, Extra
 from retry_guard import AsyncGuard, Contract, Done, Guard, Policy, Unresolved
+from retry_guard_core import Now, Record
 from retry_guard_ledgers import MemoryLedger, SQLiteLedger
 from retry_guard_outcomes import classify
 
@@ -351,3 +352,62 @@ def test_what_holds_a_secret_of_before_is_not_sent_anew() -> None:
     answered(ledger, first.action, "happened", value=b'"paid"')
     assert other.call().value == "paid"
     assert other.service.effects == []
+
+
+class Overtaken(SQLiteLedger):
+    """Another guard begins the action after the look at what is open, and before the claim."""
+
+    def __init__(self, path: Path, another: Any) -> None:  # noqa: ANN401 - a call of any kind
+        super().__init__(path)
+        self.another: Any = another
+        self.came = list[Unresolved]()
+
+    def claim(self, record: Record, after: Record | None, now: Now) -> Record:
+        if self.another is not None:
+            another, self.another = self.another, None
+            self.came.append(another())
+        return super().claim(record, after, now)
+
+
+@pytest.mark.parametrize("change", CHANGES, ids="+".join)
+def test_of_two_guards_that_begin_it_at_once_by_two_names_the_later_one_gives_way(
+    change: dict[str, Any], tmp_path: Path
+) -> None:
+    path, service = tmp_path / "guard.db", Lost()
+    ledger = Overtaken(path, lambda: call(SQLiteLedger(path), service))
+    second = call(ledger, service, **change)
+    (first,) = ledger.came
+    assert first.reason == "nothing_can_tell"
+    assert (second.action, second.reason) == (first.action, "contract_changed")
+    assert len(service.effects) == 1
+    assert [record.state for record in ledger.list("acme")] == ["open", "not_executed"]
+    third = call(ledger, service, **change)
+    assert (third.action, third.reason, len(service.effects)) == (
+        *(first.action, "contract_changed"),
+        1,
+    )
+
+
+def test_of_many_guards_that_race_by_three_names_one_sends(tmp_path: Path) -> None:
+    service, barrier = Lost(), threading.Barrier(3)
+    contracts = [Contract(**BEFORE, **change) for change in ({}, CHANGES[2], CHANGES[0])]
+    outcomes: list[list[str]] = [[], [], []]
+
+    def work(place: int) -> None:
+        ledger = SQLiteLedger(tmp_path / "guard.db")
+        guard = Guard(ledger, [contracts[place]], classify=classify)
+        for number in range(20):
+            given = {**ARGUMENTS, "customer": f"c{number}"}
+            barrier.wait()
+            outcome = guard.call("charge", given, send=service.send, scope="acme", turn="t1")
+            assert isinstance(outcome, Unresolved)
+            outcomes[place].append(outcome.reason)
+
+    threads = [threading.Thread(target=work, args=(place,)) for place in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({given["customer"] for given in service.effects}) == len(service.effects) == 20
+    for reasons in zip(*outcomes, strict=True):
+        assert sorted(reasons) == ["contract_changed", "contract_changed", "nothing_can_tell"]

@@ -12,6 +12,7 @@ import pytest
 from ledger_suite import at, new
 from retry_guard_core import Record
 from retry_guard_ledgers import LedgerError, SQLiteLedger, about
+from retry_guard_ledgers._forks import gate
 from retry_guard_ledgers._prompt import SQLitePrompt
 
 
@@ -87,6 +88,17 @@ def test_for_a_lock_it_does_not_wait_however_long_the_ledger_would(tmp_path: Pat
         assert len(refused) == 2
     assert all("locked" in why for why in refused)
     assert ledger.get("acme", about(record).id) == record
+
+
+def test_nor_does_it_wait_for_a_fork_that_waits_for_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = SQLiteLedger(tmp_path / "ledger.db")
+    record = ledger.claim(new(), None, at(100))
+    monkeypatch.setattr(gate, "shut", True)
+    with pytest.raises(LedgerError, match="to be forked off"):
+        prompt_of(ledger).save(ended(record))
+    assert ledger.save(ended(record)), "where it may wait, it does"
 
 
 def test_it_never_tidies_up_the_log_and_the_ledger_does(tmp_path: Path) -> None:

@@ -113,3 +113,18 @@ def test_what_is_listed_is_weighed_once_and_no_more_than_is_asked_for() -> None:
     assert contracts == {}
     known.learn([tool("s7", {"effect": "write"})])
     assert contracts == {"s7": Contract(tool="s7")}
+
+
+def test_what_counts_for_a_tool_can_change_within_one_life_of_its_server_and_is_counted() -> None:
+    """A send that waits for its connection looks at this number, and then at its contract."""
+    contracts = {"post": Contract(tool="post")}
+    known = Known(contracts, Trust({}, {}), lambda one: contracts.update({one.tool: one}))
+    known.learn([tool("post", KEYED)])
+    known.weigh_now("post")
+    first = known.changes
+    known.learn([tool("post", KEYED)])
+    known.weigh_now("post")
+    assert known.changes == first
+    known.learn([tool("post", {"effect": "write"})])
+    known.weigh_now("post")
+    assert (known.changes, known.life) == (first + 1, 0)

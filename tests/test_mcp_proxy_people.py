@@ -310,6 +310,25 @@ def test_calls_that_are_dispatched_twice_ask_once(proxy: Proxy, site: Site) -> N
     assert (len(site.effects), len(site.calls)) == (1, 1)
 
 
+def test_what_might_still_have_happened_is_asked_about_again_when_it_cannot_any_more(
+    tmp_path: Path,
+) -> None:
+    site = Site(tmp_path, "contracts: [{tool: post, in_flight_bound: 2}]")
+    with site.proxy() as proxy:
+        opened(proxy)
+        given = lost(proxy, site, "error_before")
+        says(proxy, proxy.asked(ASK), "did_not_happen")
+        assert texts(proxy.result(given)).startswith(UNKNOWN)
+        (record,) = site.records()
+        ended = record.ended or record.lease
+        wait_for(lambda: time.time() > ended + 4)
+        again = proxy.call("post", POST)
+        says(proxy, proxy.asked(ASK), "did_not_happen")
+        result = proxy.result(again)
+        assert not result["isError"], texts(result)
+    assert (len(site.effects), len(site.calls)) == (1, 2)
+
+
 def test_an_answer_that_comes_when_the_operator_has_spoken_settles_nothing(
     proxy: Proxy, site: Site
 ) -> None:

@@ -296,7 +296,50 @@ def test_one_file_for_two_reports_is_refused_and_left_as_it_is(
     assert file.read_bytes() == before
 
 
+@pytest.mark.parametrize("option", ["--json", "--junit", "--html"])
+@pytest.mark.parametrize(
+    "content", [b"SQLite format 3\0" + bytes(100), b"contracts:\n- {tool: charge}\n", b"{}}"]
+)
+def test_a_report_is_written_over_none_but_its_like(
+    option: str, content: bytes, tmp_path: Path
+) -> None:
+    file = tmp_path / "kept"
+    file.write_bytes(content)
+    refused = ab(*SMALL, "--seeds", "1", option, str(file))
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert "it holds something else, which would be lost; name another file" in refused.stderr
+    assert file.read_bytes() == content
+
+
+def test_no_report_is_written_over_what_is_read_by_whatever_name(tmp_path: Path) -> None:
+    rows, bound = tmp_path / "rows.jsonl", tmp_path / "bound.jsonl"
+    cell = ("--contracts", "read", "--shown", "timeout", "--scripts", "1", "--attempts", "1")
+    assert main(["bound", *cell, "--json", str(bound)]) == 0
+    assert ab(*SMALL, "--seeds", "1", "--json", str(rows)).returncode == 0
+    (tmp_path / "same").hardlink_to(rows)
+    (tmp_path / "like").hardlink_to(bound)
+    before, page = (rows.read_bytes(), bound.read_bytes()), tmp_path / "page.html"
+    for words in (
+        ("--from", str(rows), "--junit", str(tmp_path / "same")),
+        ("--from", str(rows), "--bound", str(bound), "--html", str(tmp_path / "like")),
+        (*SMALL, "--bound", str(bound), "--html", str(page), "--json", str(bound)),
+    ):
+        refused = ab(*words)
+        assert (refused.returncode, "name one file" in refused.stderr) == (2, True)
+    assert (rows.read_bytes(), bound.read_bytes()) == before
+
+
+def test_reports_are_written_over_earlier_ones(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("rows", "cases", "page")]
+    given = [
+        str(one)
+        for pair in zip(("--json", "--junit", "--html"), files, strict=True)
+        for one in pair
+    ]
+    assert [ab(*SMALL, "--seeds", "1", *given).returncode for _ in range(2)] == [0, 0]
+
+
 def test_what_argparse_refuses_is_one_line() -> None:
-    for options in (["--seeds", "x"], ["extra"]):
+    for options in (["--seeds", "x"], ["extra"], ["ex\ntra"]):
         refused = ab(*options)
         assert (refused.returncode, refused.stderr.count("\n")) == (2, 1), refused.stderr

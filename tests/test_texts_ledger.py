@@ -1,5 +1,6 @@
 """`retry-guard ledger`: an answer is held to what the operator saw, and records can be exported."""
 
+import errno
 import json
 import os
 import stat
@@ -11,8 +12,9 @@ from typing import Any
 import pytest
 
 from ledger_suite import began, ended, new, settled
-from retry_guard_console import main
+from retry_guard_console import _ledger_export, main
 from retry_guard_contracts import encode_result
+from retry_guard_core import Record
 from retry_guard_ledgers import SQLiteLedger
 
 Say = Callable[..., tuple[int, str, str]]
@@ -128,6 +130,8 @@ def exported(out: str) -> list[str]:
         (["--since", "2023-11-14T23:13:20+01:00"], ["done", "other"]),
         (["--since", "2023-11-14T22:13:21"], []),
         (["--since", "1600000000"], ["old", "done", "other"]),
+        (["--since", "20231114"], ["done", "other"]),
+        (["--since", "0"], ["old", "done", "other"]),
         (["--tool", "charge", "--state", "done", "--since", "2023-11-14"], ["done"]),
     ],
 )
@@ -153,7 +157,7 @@ def test_an_exported_file_is_of_its_owner_alone(
     three: SQLiteLedger, say: Say, tmp_path: Path
 ) -> None:
     file = tmp_path / "records.jsonl"
-    file.write_text("what was there before, and is longer than nothing\n" * 100)
+    file.write_text('{"id": "of an earlier export, longer than the next"}\n' * 100)
     file.chmod(0o644)
     assert say("export", "--out", str(file)) == (0, "", "")
     assert exported(file.read_text(encoding="utf-8")) == ["old", "done", "other"]
@@ -185,6 +189,56 @@ def test_an_export_writes_over_no_file_of_the_ledger_itself(
     assert "it is a file of the ledger itself; name another file" in err
     assert len(file.read_bytes()) == len(before)
     assert len(three.list()) == 3
+
+
+OTHERS = {
+    "contracts.yaml": b"contracts:\n- {tool: charge}\n",
+    "contracts.json": b'{"contracts": [{"tool": "charge"}]}\n',
+    "another.db": b"SQLite format 3\0" + bytes(100),
+    "notes.txt": b"what I must not forget\n",
+    "half.jsonl": b'{"id": "cut sho',
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_an_export_writes_over_nothing_but_an_export(
+    three: SQLiteLedger, say: Say, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).write_bytes(OTHERS[name])
+    code, out, err = say("export", "--out", str(tmp_path / name))
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "it holds something else, which would be lost; name another file" in err
+    assert (tmp_path / name).read_bytes() == OTHERS[name]
+    assert three.list()
+
+
+def test_an_export_writes_over_no_log_of_another_ledger_even_an_empty_one(
+    three: SQLiteLedger, say: Say, tmp_path: Path
+) -> None:
+    (tmp_path / "another.db").write_bytes(OTHERS["another.db"])
+    (tmp_path / "another.db-wal").touch()
+    code, _, err = say("export", "--out", str(tmp_path / "another.db-wal"))
+    assert (code, "it is a file of a ledger" in err) == (2, True)
+    assert (tmp_path / "another.db-wal").read_bytes() == b""
+    assert three.list()
+
+
+def test_an_export_that_breaks_off_leaves_the_earlier_one(
+    three: SQLiteLedger, say: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "records.jsonl"
+    assert say("export", "--out", str(file)) == (0, "", "")
+    before, files = file.read_bytes(), set(tmp_path.iterdir())
+
+    def broken(record: Record) -> dict[str, Any]:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(_ledger_export, "facts", broken)
+    code, _, err = say("export", "--out", str(file))
+    assert (code, err.count("\n")) == (2, 1)
+    assert file.read_bytes() == before
+    assert set(tmp_path.iterdir()) == files
+    assert three.list()
 
 
 def test_an_export_to_what_is_no_file_leaves_its_permissions(

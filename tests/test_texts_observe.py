@@ -91,7 +91,7 @@ def test_the_list_counts_a_lost_call_once_and_what_would_not_have_been_sent(
         ]
     assert lines(site) == [
         "5 observed: 2 carry_on, 1 reissue, 1 replay, 1 send",
-        "of 2 actions; a guard would have sent 2 of these calls, not 3",
+        "5 calls of 2 actions: a guard would have sent 2 of them, and answered 3 without sending",
     ]
 
 

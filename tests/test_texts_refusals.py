@@ -64,6 +64,7 @@ WRONG = {
     "ledger list --observed --ledger nonsense": "names no kind of ledger",
     "ledger export --since soon": "'soon' is no time: give one like",
     "ledger export --since 1e999": "is no time",
+    "ledger export --since 2026": "is no time",
     "ledger export --out dir": "--out dir: Is a directory",
     "ledger export --out no/where": "--out no/where: No such file or directory",
     "contracts list --ledger nonsense": "names no kind of ledger",

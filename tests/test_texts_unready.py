@@ -90,6 +90,16 @@ def test_a_server_at_a_url_is_not_called_unguarded_either(tmp_path: Path, ask: s
         assert site.effects == []
 
 
+def test_a_server_that_takes_its_time_costs_the_client_no_reason(tmp_path: Path) -> None:
+    """Its session is open only then: a client asks for tools after that, and not before."""
+    site = Site(tmp_path, BROKEN)
+    slow = ("sh", "-c", 'sleep 8; exec "$@"', "sh", *site.server)
+    with site.proxy(server=slow) as proxy:
+        proxy.initialize()
+        assert refusal(proxy, "tools/list").startswith(WHY)
+        assert YAML in ended(proxy)
+
+
 def test_a_client_that_asks_for_nothing_sees_the_end_all_the_same(tmp_path: Path) -> None:
     with Site(tmp_path, BROKEN).proxy() as proxy:
         assert YAML in ended(proxy)

@@ -20,6 +20,8 @@ from retry_guard_console._shared import (
 from retry_guard_ledgers import ledger_url, open_ledger
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from retry_guard_mcp_proxy import Offer, Surveyed
 
 _COMMAND = "contracts trust"
@@ -28,6 +30,8 @@ _WHAT = {
     "trusted": "trusted already",
     "changed": "has changed; trusted anew",
 }
+_SHOWN = {**_WHAT, "new": "not trusted yet", "changed": "has changed, so it is not trusted now"}
+"""What it says of an offer where nothing is changed."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -79,7 +83,8 @@ def _settle(given: argparse.Namespace, name: str, found: "Surveyed") -> int:
     wanted = [one for one in found.offers if not given.tool or one.tool in given.tool]
     good = [one for one in wanted if not one.problems]
     former = () if found.kept is None else found.kept.trusted().tools
-    _print(wanted, sorted({*former} - {one.tool for one in wanted}))
+    dropped = () if given.dry_run else sorted({*former} - {one.tool for one in wanted})
+    _print(wanted, dropped, _SHOWN if given.dry_run else _WHAT)
     print(f"{len(found.tools)} tools, {len(found.offers)} with a contract that the server states")
     if given.dry_run:
         print("nothing was changed (--dry-run)")
@@ -90,13 +95,13 @@ def _settle(given: argparse.Namespace, name: str, found: "Surveyed") -> int:
     return WELL if wanted and len(good) == len(wanted) else TO_MEND
 
 
-def _print(offers: "list[Offer]", dropped: list[str]) -> None:
+def _print(offers: "list[Offer]", dropped: "Sequence[str]", what: "Mapping[str, str]") -> None:
     rows = table("tool", "effect", "settled by", "")
     for one in offers:
         known = Known(one.tool, "", one.fields, "stated")
         effect = str(one.fields.get("effect", "write"))
         wrong = "; ".join(one.problems)
-        note = f"NOT trusted: {wrong}" if wrong else _WHAT[one.standing]
+        note = f"NOT trusted: {wrong}" if wrong else what[one.standing]
         rows.add_row(*map(shown, (one.tool, effect, known.settled_by(), note)))
     for tool in dropped:
         rows.add_row(shown(tool), "", "", "trusted no more")

@@ -4,10 +4,9 @@ import argparse
 import json
 import math
 import os
-import stat
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
@@ -15,23 +14,30 @@ from typing import TextIO
 from retry_guard_console._facts import facts, last_sent, plain
 from retry_guard_console._ledger_found import listed, opened
 from retry_guard_console._outputs import told
+from retry_guard_console._over import is_of, refuse_other
 from retry_guard_console._shared import USAGE, WELL, refuse
 from retry_guard_core import Record
 
-_OWN = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
-_LEDGERS = ("", "-wal", "-shm", "-journal")
-"""How the names of the files of a SQLite ledger end."""
+_GIVE = "give one like 2026-11-30T12:00:00Z, or seconds of the epoch"
+_DIGITS = 8
+_LEAST = 1e8
+"""Seconds of the epoch are more; what is less, such as a year, was meant otherwise."""
 
 
 def since(text: str) -> float:
     """Return a time in seconds since the epoch, as argparse calls it."""
     try:
-        seconds = float(text)
+        seconds = _seconds(text) if _is_date(text) else float(text)
     except ValueError:
         seconds = _seconds(text)
-    if not math.isfinite(seconds):
-        raise argparse.ArgumentTypeError(f"{text!r} is no time")
+    if not math.isfinite(seconds) or 0 < abs(seconds) < _LEAST:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time: {_GIVE}")
     return seconds
+
+
+def _is_date(text: str) -> bool:
+    """Whether these are the eight digits of a date."""
+    return len(text) == _DIGITS and text.isdecimal()
 
 
 def _seconds(text: str) -> float:
@@ -39,8 +45,7 @@ def _seconds(text: str) -> float:
         moment = datetime.fromisoformat(text)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
-        msg = f"{text!r} is no time: give one like 2026-11-30T12:00:00Z, or seconds of the epoch"
-        raise argparse.ArgumentTypeError(msg) from None
+        raise argparse.ArgumentTypeError(f"{text!r} is no time: {_GIVE}") from None
 
 
 def export(given: argparse.Namespace) -> int:
@@ -67,30 +72,33 @@ def _is_wanted(record: Record, given: argparse.Namespace) -> bool:
 def _output(path: Path | None, own: str | os.PathLike[str] | None) -> Generator[TextIO]:
     """Give what is written to: standard output, or a file that its owner alone can read.
 
+    The file is there whole or not at all; what is none, such as a pipe, is written to as it is.
     `own`: the ledger's file, which is not written over.
     """
     if path is None:
         yield sys.stdout
         return
-    with (
-        told("out", path),
-        os.fdopen(os.open(path, _OWN, 0o600), "w", encoding="utf-8", newline="\n") as file,
-    ):
-        is_plain = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
-        if own is not None and _is_of(own, file):
+    with told("out", path):
+        if own is not None and is_of(own, path):
             raise ValueError("it is a file of the ledger itself")
-        if is_plain:
-            file.truncate()
-        if is_plain and os.name != "nt":
-            os.fchmod(file.fileno(), 0o600)
-        yield file
+        if path.is_symlink():
+            raise ValueError("it is a symbolic link")
+        refuse_other(path)
+        is_new = not path.exists() or path.is_file()
+        with _beside(path) if is_new else path.open("w", encoding="utf-8") as file:
+            yield file
 
 
-def _is_of(ledger: str | os.PathLike[str], file: TextIO) -> bool:
-    """Whether it is one of the ledger's files, by whatever name it was opened."""
-    opened_as = os.fstat(file.fileno())
-    for end in _LEDGERS:
-        with suppress(FileNotFoundError):
-            if os.path.samestat(Path(f"{os.fspath(ledger)}{end}").stat(), opened_as):
-                return True
-    return False
+@contextmanager
+def _beside(path: Path) -> Generator[TextIO]:
+    """Give a draft, which takes the place of the file once it is written."""
+    draft = path.with_name(f".{path.name}.{os.urandom(8).hex()}.new")
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            if os.name != "nt":
+                os.fchmod(file.fileno(), 0o600)
+            yield file
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)

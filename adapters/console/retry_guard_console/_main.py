@@ -10,7 +10,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, NoReturn
 
-from retry_guard_console._shared import complain, let_go, one_line
+from retry_guard_console._shared import complain, let_go, one_line, shown
 from retry_guard_core import GuardError
 
 COMMANDS = ("ab", "bound", "eval", "sandbox", "mcp", "ledger", "contracts", "doctor")
@@ -63,7 +63,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, and where help is; exit with 2."""
-        self.exit(USAGE, f"{self.prog}: {message}; see {self.prog} --help\n")
+        self.exit(USAGE, f"{self.prog}: {shown(message)}; see {self.prog} --help\n")
 
 
 def _number(kind: Callable[[str], float], what: str, given: str) -> float:

@@ -47,5 +47,6 @@ def _print(seen: list[dict[str, Any]]) -> None:
         sent = sum(counts[would] for would in _SENT)
         kept = len(seen) - sent
         print(
-            f"of {len(actions)} actions; a guard would have sent {sent} of these calls, not {kept}"
+            f"{len(seen)} calls of {len(actions)} actions: a guard would have sent {sent} of them, "
+            f"and answered {kept} without sending"
         )

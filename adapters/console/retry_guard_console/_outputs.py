@@ -6,6 +6,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from retry_guard_console._over import refuse_other
 from retry_guard_console._shared import USAGE, refuse, why
 from retry_guard_core import GuardError
 
@@ -17,6 +18,10 @@ _OPTIONS = {
     "junit": "write a JUnit file: one test case for each cell with the guard",
     "html": "write a page with charts: one file that needs no network",
 }
+
+
+_BEGINS = {"json": "{", "junit": "<testsuites", "html": "<!doctype html>"}
+"""How what they write begins; nothing else is written over."""
 
 
 class OutputError(GuardError):
@@ -100,6 +105,7 @@ def opened(given: argparse.Namespace) -> Generator[Outputs]:
     with closing(Outputs(files)) as outputs:
         for name, path in paths.items():
             with told(name, path):
+                refuse_other(path, _BEGINS[name])
                 files[name] = (path, path.open("w", encoding="utf-8", newline="\n"))
         yield outputs
 
@@ -107,11 +113,22 @@ def opened(given: argparse.Namespace) -> Generator[Outputs]:
 def _refuse_one_file_for_two(given: argparse.Namespace, paths: dict[str, Path]) -> None:
     """Refuse a file that would be overwritten by another, or while it is read."""
     named = [*paths.items()]
-    named += [(n, Path(p)) for n, p in (("from", getattr(given, "source", None)),) if p]
+    read = {"from": "source", "bound": "bound", "replay": "replay"}
+    named += [(n, Path(p)) for n, to in read.items() if (p := getattr(given, to, None))]
     for place, (name, path) in enumerate(named):
         for other, one in named[:place]:
-            if path.resolve() == one.resolve() and not path.is_char_device():
+            if other in paths and _is_one(path, one):
                 raise OutputError(f"--{name} and --{other} name one file, {path}; name another")
+
+
+def _is_one(path: Path, other: Path) -> bool:
+    """Whether two paths lead to one file that holds what is written to it."""
+    if path.is_char_device():
+        return False
+    with suppress(OSError):
+        if path.samefile(other):
+            return True
+    return path.resolve() == other.resolve()
 
 
 @contextmanager

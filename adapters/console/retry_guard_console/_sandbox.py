@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
 from retry_guard_console._joining import join
 from retry_guard_console._outputs import told
+from retry_guard_console._over import refuse_other
 from retry_guard_console._shared import refuse
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ def run(given: argparse.Namespace) -> int:
         return refuse("sandbox", str(error))
     if given.result is not None:
         with told("result", given.result):
+            refuse_other(given.result)
             given.result.write_bytes(b"")
     print(f"task: {session.prompt}", file=sys.stderr, flush=True)
     return _serve(session, given.result)

@@ -95,7 +95,7 @@ class Sessions:
         try:
             session = self._session()
             if gate.shut:
-                gate.wait()
+                self._let_it_fork()
             with session.lock:
                 session.begin(level if self._durable or level is None else "normal")
                 done = work(session.connection, *given)
@@ -105,6 +105,12 @@ class Sessions:
             raise failure(self.path, error) from error
         except (OverflowError, UnicodeEncodeError) as error:
             raise LedgerError(f"the ledger {self.path} cannot keep a value: {error}") from error
+
+    def _let_it_fork(self) -> None:
+        """Wait until a process is forked off, unless these connections wait for nothing."""
+        if not self.options.busy:
+            raise LedgerError(f"the ledger {self.path} waits for a process to be forked off")
+        gate.wait()
 
     def _session(self) -> Session:
         if self._closed:

@@ -119,14 +119,14 @@ class Catalogue:
     def life(self) -> int | None:
         """Return the number of this life of the server; None: what is trusted is to be read anew.
 
-        Costs one look at the file of trust.
+        It changes also with what counts for a tool. Costs one look at the file of trust.
         """
         pins = None if self._trust is None else self._pins
-        return None if pins is not None and pins.are_old() else self.tools.life
+        return None if pins is not None and pins.are_old() else self.lately()
 
     def lately(self) -> int:
         """Return that number as far as was looked last; whoever goes by it has to look again."""
-        return self.tools.life
+        return self.tools.life + self.tools.changes
 
     async def heed_pins(self) -> None:
         """Let what is trusted by now count, where the operator has changed it meanwhile."""

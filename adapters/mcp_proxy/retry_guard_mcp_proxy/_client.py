@@ -55,6 +55,11 @@ class Client:
             del self._open[name]
         return first
 
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for an answer that should come soon."""
+        return any(one.method != LISTEN for some in self._open.values() for one in some)
+
     def listening(self) -> list[bytes]:
         """Return what a server that was started anew has to be told."""
         return [one.line for some in self._open.values() for one in some if one.method == LISTEN]

@@ -42,7 +42,7 @@ class Known:
         self.unlisted: dict[str, Contract] = {}
         self.failed: str | None = None
         self.words: dict[str, Word] = {}
-        self.life = self.servers = 0
+        self.life = self.servers = self.changes = 0
         self._pending: dict[str, None] = {}
 
     def doubted(self, name: str) -> Contract | None:
@@ -143,6 +143,7 @@ class Known:
             contract = self.contracts.get(name)
             who = "server" if contract is not None and former is NOBODY else former.who
             word = Word(contract, who, f"what its server states is not used: {why}")
+        self.changes += word != former
         self.words[name] = word
 
 

@@ -110,7 +110,9 @@ class _Proxy:
         desk = setting_up.result() if setting_up.done() else None
         if isinstance(desk, UnreadyDesk):
             told = asyncio.create_task(desk.is_told.wait())
-            await self._first(relaying, gone, told, timeout=LINGER)
+            ends = {relaying, gone, told}
+            while await self._first(*ends, timeout=LINGER) and client.waits:
+                pass  # it has not heard yet that its session is open
             await _cancelled(told)
         elif desk is not None:
             await self._first(relaying, gone)
@@ -127,12 +129,13 @@ class _Proxy:
         else:
             await _cancelled(setting_up)
 
-    async def _first(self, *tasks: "asyncio.Task[Any]", timeout: float | None = None) -> None:  # noqa: ASYNC109 - of a wait
-        """Return when one of them is done, a signal came, or the time is out."""
+    async def _first(self, *tasks: "asyncio.Task[Any]", timeout: float | None = None) -> bool:  # noqa: ASYNC109 - of a wait
+        """Return when one of them is done, a signal came, or the time is out: whether it is."""
         stop = asyncio.create_task(self._stop.wait())
         first = asyncio.FIRST_COMPLETED
-        await asyncio.wait({stop, *tasks}, timeout=timeout, return_when=first)
+        done, _ = await asyncio.wait({stop, *tasks}, timeout=timeout, return_when=first)
         await _cancelled(stop)
+        return not done
 
     def _obey_signals(self) -> None:
         for number in ENDING:

@@ -12,7 +12,7 @@ from retry_guard_mcp_proxy._messages import INTERNAL_ERROR, Message, encoded, fa
 from retry_guard_mcp_proxy._off import OffDesk
 
 LINGER = 5.0
-"""Seconds in which a client has to ask for tools, to be told what is wrong."""
+"""Seconds in which a client whose session is open has to ask for tools, to hear what is wrong."""
 _WHY = "retry-guard mcp cannot guard this server, so no tool of it can be called: {error}"
 
 

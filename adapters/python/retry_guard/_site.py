@@ -63,7 +63,10 @@ def _prompt_of(ledger: Any) -> Prompt | None:
     What a class made of another, or a single ledger, does in its own way is done by none but them;
     and what only a ledger inside of it does so is not its own.
     """
-    defined = [getattr(ledger, "__dict__", {}), *map(vars, type(ledger).__mro__)]
+    defined: list[Mapping[str, Any]] = [
+        getattr(ledger, "__dict__", {}),
+        *map(vars, type(ledger).__mro__),
+    ]
     first = {name: _place(name, defined) for name in ("prompt", "save", "deliver")}
     if first["prompt"] > min(first.values()):
         return None
