@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
+from typing import IO
 
 FORKS = str(Path(__file__).with_name("forks.py"))
 ASKING = threading.Lock()
@@ -33,6 +34,16 @@ def forks(module: str) -> socket.socket:
 
     atexit.register(end)
     return ours
+
+
+def has_more(source: socket.socket | IO[bytes], timeout: float) -> bool:
+    """Whether there is something to read, or an end, within that time; for any descriptor.
+
+    A worker of the suite may have more of them open than `select` takes.
+    """
+    poll = select.poll()
+    poll.register(source, select.POLLIN)
+    return poll.poll(1000 * timeout) != []
 
 
 class Forked:
@@ -65,7 +76,7 @@ class Forked:
     def wait(self, timeout: float) -> int:
         """Return the exit code, once it has ended. Raises `TimeoutExpired`."""
         if self.returncode is None:
-            if not select.select([self._told], [], [], timeout)[0]:
+            if not has_more(self._told, timeout):
                 raise subprocess.TimeoutExpired("a forked process", timeout)
             self.returncode = int(self._lines.readline())
             self._lines.close()

@@ -3,7 +3,6 @@
 import base64
 import json
 import os
-import select
 import sqlite3
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 
 import mcp_proxy_client
+from forked import has_more
 from mcp_proxy_client import COMMAND, LONG, META, Proxy, Site, texts, tools, turn, wait_for
 from retry_guard_ledgers import about
 
@@ -443,7 +443,7 @@ def test_a_result_that_is_cancelled_while_it_is_written_is_for_the_next_turn(
         given = proxy.call("post", {"text": "a"}, _meta=turn("t1"))
         output = proxy.process.stdout
         assert output is not None
-        wait_for(lambda: select.select([output], [], [], 0)[0] != [])
+        wait_for(lambda: has_more(output, 0))
         proxy.cancel(given)
         proxy.ask("ping", given="behind it")
         wait_for(lambda: any("behind it" in one for one in site.heard))

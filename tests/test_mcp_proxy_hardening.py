@@ -2,7 +2,6 @@
 
 import base64
 import json
-import select
 import signal
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from forked import has_more
 from mcp_proxy_client import COMMAND, LONG, SERVER, Site, texts, turn, wait_for
 from mcp_proxy_server import TOOLS
 from retry_guard import Guard, Unknown, UsageError
@@ -47,9 +47,8 @@ def test_noise_is_no_hindrance_where_nobody_reads_standard_error(site: Site) -> 
         for one in asked:
             process.stdin.write(json.dumps({"jsonrpc": "2.0", **one}).encode() + b"\n")
         process.stdin.flush()
-        heard, _, _ = select.select([process.stdout], [], [], LONG)
         try:
-            assert heard
+            assert has_more(process.stdout, LONG)
             assert json.loads(process.stdout.readline())["id"] == 1
             process.send_signal(signal.SIGTERM)
             assert process.wait(LONG) == 0

@@ -95,6 +95,16 @@ def test_the_list_counts_a_lost_call_once_and_what_would_not_have_been_sent(
     ]
 
 
+def test_odd_lines_are_counted_as_they_are(tmp_path: Path) -> None:
+    site = Site(tmp_path, KEY)
+    folder = beside(site.ledger)
+    assert folder is not None
+    folder.mkdir(mode=0o700)
+    odd = '{"at": 5, "server": [1], "action": "x"}\n{"at": 5, "server": {}, "action": ["y"]}\n'
+    (folder / "odd.observed.jsonl").write_text(odd, encoding="utf-8")
+    assert lines(site)[-1].startswith("2 calls of 2 actions: ")
+
+
 def test_where_nothing_was_observed_nothing_is_counted(tmp_path: Path) -> None:
     site = Site(tmp_path, KEY)
     assert lines(site)[-1] == "0 observed"

@@ -43,7 +43,8 @@ def _print(seen: list[dict[str, Any]]) -> None:
     told = ", ".join(f"{count} {shown(would)}" for would, count in sorted(counts.items()))
     print(f"{len(seen)} observed{f': {told}' if told else ''}")
     if seen:
-        actions = {(one.get("server"), one.get("action")) for one in seen if one.get("action")}
+        named = [(one.get("server"), one.get("action")) for one in seen if one.get("action")]
+        actions = {json.dumps(one) for one in named}  # what somebody else wrote may be anything
         sent = sum(counts[would] for would in _SENT)
         kept = len(seen) - sent
         print(

@@ -6,6 +6,7 @@ node that asks for something itself never gets what was meant for the guard, nor
 """
 
 import logging
+import os
 import threading
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
@@ -30,13 +31,20 @@ class Pauses:
     def __init__(self, ledger: Ledger) -> None:
         """Nothing is asked yet."""
         self._ledger, self._lock, self.count = ledger, threading.Lock(), 0
+        self._process = os.getpid()
+
+    def _alone(self) -> threading.Lock:
+        """Return the lock of this process: that of a parent process may be held for ever."""
+        if self._process != os.getpid():
+            self._lock, self._process = threading.Lock(), os.getpid()
+        return self._lock
 
     def collect(self, config: RunnableConfig, scope: str) -> None:
         """Take the guard's answers out of those of this task, and store them."""
         pad = _part(config, _SCRATCHPAD)
         if pad is None:
             return
-        with self._lock:
+        with self._alone():
             for given in _taken(pad):
                 self._store(scope, given)
 
@@ -46,7 +54,7 @@ class Pauses:
         True: an answer was stored since `count` was `seen`, so the call is to be made again.
         Raises what LangGraph pauses with.
         """
-        with self._lock:
+        with self._alone():
             if self.count != seen:
                 return True
             question = question_of(self._ledger, scope, outcome)

@@ -68,7 +68,7 @@ def _prompt_of(ledger: Any) -> Prompt | None:
         *map(vars, type(ledger).__mro__),
     ]
     first = {name: _place(name, defined) for name in ("prompt", "save", "deliver")}
-    if first["prompt"] > min(first.values()):
+    if first["prompt"] > min(first["save"], first["deliver"], len(defined) - 1):
         return None
     prompt: Prompt | None = ledger.prompt
     return prompt
