@@ -49,12 +49,12 @@ _NOT_TWICE = "If you decline, nothing is sent."
 _DOES = {
     "happened": "it took effect. It counts as done, and nothing is sent.",
     "did_not_happen": "it took no effect. Say below if it can no longer happen: then it is sent "
-    "anew. Else it still may, so nothing is sent; once the time is over that its contract states, "
-    "if it states one, an equal call asks you again.",
+    "anew. Else it still may, so nothing is sent; you are asked again once the time is over that "
+    "its contract states, if it states one.",
     "again": "send it now once more, on purpose. If it did happen, it happens twice.",
     "abandon": "give it up without knowing. Nothing is sent now. Equal calls of the same request "
     "of the user are refused (where the client does not show that, those of a short time); later "
-    "ones begin anew.",
+    "ones are sent.",
 }
 _TWICE = {"again": "send it, so that it happens a second time."}
 _WORDS = {
