@@ -184,6 +184,15 @@ def test_a_result_counts_as_delivered_once_the_client_has_it(proxy: Proxy, site:
     wait_for(lambda: site.records()[0].delivered)
 
 
+def test_what_the_server_says_to_a_call_that_was_answered_passes(proxy: Proxy) -> None:
+    """The guard keeps an id to itself only for as long as its client waits for it."""
+    given = proxy.call("post", POST)
+    proxy.result(given)
+    line = json.dumps({"jsonrpc": "2.0", "id": given, "result": {"late": True}}).encode() + b"\n"
+    proxy.ask("raw", {"bytes": base64.b64encode(line).decode()})
+    assert proxy.result(given) == {"late": True}
+
+
 def test_a_result_that_nobody_reads_is_not_delivered_and_goes_to_the_next_turn(
     site: Site,
 ) -> None:

@@ -36,6 +36,17 @@ def test_a_delivery_is_kept_back_until_the_client_has_the_answer(tmp_path: Path)
     assert is_delivered(ledger, record)
 
 
+def test_what_is_noted_for_another_turn_is_not_kept_back(tmp_path: Path) -> None:
+    """Such as that of the call whose own key named the action first: it is no delivery here."""
+    ledger = SQLiteLedger(tmp_path / "guard.db")
+    late, record = done(ledger)
+    assert late.prompt is not None
+    with Deliveries("another turn") as here:
+        late.prompt.deliver("acme", about(record).id, record.turn)
+    assert here.noted == []
+    assert is_delivered(ledger, record)
+
+
 def test_what_is_taken_back_meanwhile_is_never_noted(tmp_path: Path) -> None:
     ledger = SQLiteLedger(tmp_path / "guard.db")
     late, record = done(ledger)

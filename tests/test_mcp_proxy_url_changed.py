@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_proxy_client import META, Json, texts
+from mcp_proxy_client import META, Json, texts, wait_for
 from mcp_proxy_http_sites import (
     STREAM,
     Got,
@@ -92,6 +92,33 @@ def test_a_server_that_says_that_its_list_has_changed_is_asked_for_it(
             assert "not known whether `post` took effect" in texts(unknown)
             assert proxy.said("so it is not trusted any more: post")
             assert server.lists == before + 1
+        posts = [one for one in raw.said("tools/call") if one.message["params"]["name"] == "post"]
+        assert len(posts) == 1
+
+
+class Breaking(Changing):
+    """Is another version once the stream of its session has broken off, which says nothing."""
+
+    def tells(self) -> Sequence[Step]:
+        self.opened += 1
+        self.stated = self.opened == 1
+        return (STREAM, 1.0, "reset") if self.stated else (STREAM, 60.0)
+
+
+def test_a_stream_of_the_session_that_broke_off_may_have_said_that_the_list_has_changed(
+    tmp_path: Path,
+) -> None:
+    site, server = UrlSite(tmp_path, "contracts: []"), Breaking("of an answer")
+    with RawServer(server) as raw:
+        site.url = raw.url
+        asked(site)
+        server.stream = "of the session"
+        with site.proxy() as proxy:
+            proxy.initialize()
+            proxy.answer(proxy.ask("tools/list"))
+            wait_for(lambda: server.opened == 2)
+            assert "not known whether `post` took effect" in texts(proxy.called("post", POST))
+            assert proxy.said("so it is not trusted any more: post")
         posts = [one for one in raw.said("tools/call") if one.message["params"]["name"] == "post"]
         assert len(posts) == 1
 
