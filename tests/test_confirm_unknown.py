@@ -1,5 +1,6 @@
 """A token that went out may have worked: that is settled before anything else is handed out."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,10 @@ from confirm_school import (
     every_office,
 )
 from guards import LABS, Args, Extra, Flaky, Operator, gives
-from retry_guard import Answer, Done, LedgerError, NotExecuted, Unknown, Unresolved
+from retry_guard import Answer, Done, LedgerError, NotExecuted, Unknown, Unresolved, _confirm
+from retry_guard._call import Call, Site
+from retry_guard._tokens import admit
+from retry_guard_contracts import Confirm
 from retry_guard_ledgers import about
 from retry_guard_outcomes import classify
 
@@ -331,6 +335,28 @@ def test_a_token_that_cannot_be_recorded_is_not_handed_out(make: Offices, tmp_pa
     flaky.down = set()
     town.clock.sleep(60)
     assert not office.done(office.token()).replayed
+
+
+@every_office
+def test_an_equal_call_that_is_let_out_between_two_looks_is_the_one_that_counts(
+    make: Offices, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    town = make(tmp_path)
+    office, other = town.office(), town.office()
+    token, let_out, made = office.token(), admit, list[Done | None]()
+
+    def late(call: Call, rule: Confirm, site: Site) -> None:
+        if not made:
+            made.append(None)  # the other's own look is in time
+            with ThreadPoolExecutor(1) as pool:
+                made[0] = pool.submit(other.done, token).result()
+        let_out(call, rule, site)
+
+    monkeypatch.setattr(_confirm, "admit", late)
+    answer = office.done(token)
+    assert answer.replayed
+    assert [one.value for one in made if one is not None] == [answer.value]
+    assert len(town.school.requests) == 1
 
 
 @every_office

@@ -9,8 +9,9 @@ from retry_guard._call import Call, Site
 from retry_guard._driver import Driver
 from retry_guard._hands import Hands
 from retry_guard._tokens import admit, bound, mark_in, used, with_recorded_token
-from retry_guard_contracts import Confirm
+from retry_guard_contracts import ArgumentError, Confirm
 from retry_guard_core import Record, Reply
+from retry_guard_ledgers import about
 from retry_guard_outcomes import Done, NotExecuted
 
 
@@ -24,11 +25,23 @@ class Confirming(Driver):
 
     async def _claim(self, draft: Record, after: Record | None) -> Reply:
         """Claim it, once it is clear that a record that is new here would be let out."""
-        new = after is not None or await self.hands.ledger(self.site.ledger.known, draft) is None
-        if new:
-            await self.hands.ledger(admit, self.call, self._rule, self.site)
+        await self.hands.ledger(self._let_out, draft, after)
         self._obey()
         return await super()._claim(draft, after)
+
+    def _let_out(self, draft: Record, after: Record | None) -> None:
+        """Raise `ArgumentError` for what would be new, and may not be."""
+        if not self._is_new(draft, after):
+            return
+        try:
+            admit(self.call, self._rule, self.site)
+        except ArgumentError:
+            if self._is_new(draft, after):
+                raise  # else an equal call was let out meanwhile, and this one is met by that
+
+    def _is_new(self, draft: Record, after: Record | None) -> bool:
+        counts = self.site.ledger.known(draft)
+        return counts is None or (after is not None and about(counts).id == about(after).id)
 
     async def _send(self, record: Record) -> Reply:
         """Send what is recorded, with the token that is recorded."""
