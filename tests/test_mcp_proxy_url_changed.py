@@ -33,7 +33,8 @@ class Changing:
 
     def __init__(self, stream: str) -> None:
         self.stream, self.stated = stream, True
-        self.lists = self.opened = 0
+        self.lists: int = 0
+        self.opened: int = 0
 
     def __call__(self, got: Got) -> Sequence[Step]:
         name = got.message.get("params", {}).get("name")
