@@ -125,7 +125,7 @@ def _is_one(path: Path, other: Path) -> bool:
     """Whether two paths lead to one file that holds what is written to it."""
     if path.is_char_device():
         return False
-    with suppress(OSError):
+    with suppress(OSError):  # one is not there yet: then their names tell
         if path.samefile(other):
             return True
     return path.resolve() == other.resolve()

@@ -35,7 +35,7 @@ def is_of(ledger: str | os.PathLike[str], path: Path) -> bool:
     To close a file of SQLite's would drop the locks that this process has on it.
     """
     for end in ("", *_ENDS):
-        with suppress(OSError, ValueError):
+        with suppress(OSError, ValueError):  # what is not there is not written over
             if path.samefile(f"{os.fspath(ledger)}{end}"):
                 return True
     return False

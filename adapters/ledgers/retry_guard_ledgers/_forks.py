@@ -117,7 +117,7 @@ class Gate:
     def wait(self) -> None:
         """Return once it has come."""
         with _forking:
-            pass
+            pass  # the fork has come
 
 
 gate = Gate()

@@ -63,7 +63,7 @@ class Answering:
         """Note that the client has an answer: at once, where nobody has to wait for that."""
         prompt = self._ledger.prompt
         if prompt is not None:
-            with contextlib.suppress(LedgerError):
+            with contextlib.suppress(LedgerError):  # it would have to wait: a thread does, below
                 prompt.delivered(here)
                 return
         try:

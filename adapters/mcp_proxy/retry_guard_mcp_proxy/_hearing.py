@@ -81,7 +81,7 @@ def _answered(text: bytes) -> Any:
     tail = _TAIL.search(text[-_ENDS:])
     found: bytes | None = head and (head[1] or (tail and tail[1]))
     if found:
-        with suppress(ValueError):
+        with suppress(ValueError):  # no id: it is looked for in the whole, below
             return json.loads(found)
     known = outline(text) or {}
     given = known.get("id")

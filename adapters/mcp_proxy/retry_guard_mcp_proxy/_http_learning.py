@@ -39,6 +39,7 @@ class Learning:
         async with self._lock:
             if known() or seen != self._in_vain:
                 return
+            # Whatever it is, the call goes without: its own answer tells.
             with suppress(TimeoutError, httpx2.HTTPError, ServerError):
                 async with asyncio.timeout(_LEARNING):
                     await self._pages(call)

@@ -137,7 +137,7 @@ class Driver(Performer):
         """Do the same without waiting; a delivery that would have to wait is noted later."""
         saved = super()._kept_now(record, prompt)
         if saved and self.answers and record.state == "done" and not self.hands.stopping:
-            with suppress(LedgerError):
+            with suppress(LedgerError):  # it would have to wait: `_note` does it in a thread
                 self._deliver(prompt)
                 self.noted = True
         return saved

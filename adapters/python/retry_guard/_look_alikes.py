@@ -127,7 +127,7 @@ class LookAlikes:
                     self.contract, arguments, scope=scope, secret=secret, ordinal=ordinal
                 )
         except ArgumentError:
-            pass
+            pass  # what has no name today meets no call
         return None
 
 

@@ -150,7 +150,7 @@ class Performer(ABC):
         There a cancellation strikes that is yet to come: nobody may have the result then.
         """
         if self.site.prompt is not None and record.state != "open" and not self.hands.pending:
-            with suppress(LedgerError):
+            with suppress(LedgerError):  # it would have to wait: a thread does, below
                 return self._kept_now(record, self.site.prompt)
         ok: bool = await self.hands.ledger(self._kept, record, hold)
         return ok
