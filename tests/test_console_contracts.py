@@ -182,6 +182,8 @@ def test_a_dry_run_shows_it_and_changes_nothing(site: Site) -> None:
     done = trust(site, "--dry-run")
     assert done.returncode == 0
     assert "nothing was changed" in done.stdout
+    assert "not trusted yet" in done.stdout
+    assert "trusted from now on" not in done.stdout
     assert "key key" in done.stdout
     assert "read-back list_charges" in done.stdout
     assert not folder(site).exists()

@@ -189,6 +189,7 @@ def has_ipv6() -> bool:
     return True
 
 
+# IPv6 is the kernel's to have: neither a checkout nor CI can install it.
 @pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6")
 def test_a_server_at_an_address_of_ipv6_is_reached(site: UrlSite) -> None:
     with RawServer(calls(lambda got: (said(done(got)),)), "::1") as server:
