@@ -1,6 +1,5 @@
 """A record as a person or a machine reads it."""
 
-import hashlib
 import json
 import math
 from dataclasses import asdict, is_dataclass
@@ -8,11 +7,9 @@ from typing import Any
 
 from retry_guard_console._shared import moment
 from retry_guard_core import GuardError, Record
-from retry_guard_ledgers import about, standing
+from retry_guard_ledgers import about, mark
 
 HIDDEN = "hidden (--show-key shows it)"
-
-_MARK = 8
 
 _TIMES = ("ended", "read_at", "settled_at", "asked_at", "claimed", "lease")
 
@@ -22,11 +19,6 @@ def last_sent(record: Record) -> float:
     return max(record.sends, default=record.claimed)
 
 
-def mark_of(record: Record) -> str:
-    """Return what tells one standing of an action from another: it changes as that does."""
-    return hashlib.sha256(repr(standing(record)).encode()).hexdigest()[:_MARK]
-
-
 def facts(record: Record, *, show_key: bool = False) -> dict[str, Any]:
     """Return everything that is recorded of an action; times in seconds since the epoch."""
     action = about(record)
@@ -34,7 +26,7 @@ def facts(record: Record, *, show_key: bool = False) -> dict[str, Any]:
     return {
         "id": action.id,
         "state": record.state,
-        "mark": mark_of(record),
+        "mark": mark(record),
         "scope": action.scope,
         "tool": record.tool,
         "resource": action.resource,

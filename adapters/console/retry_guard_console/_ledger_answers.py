@@ -5,11 +5,11 @@ import json
 import math
 from typing import get_args
 
-from retry_guard_console._facts import last_sent, mark_of
+from retry_guard_console._facts import last_sent
 from retry_guard_console._ledger_found import found, opened
 from retry_guard_console._shared import WELL, moment, refuse, shown
 from retry_guard_core import Record
-from retry_guard_ledgers import Answer, LedgerError, about
+from retry_guard_ledgers import Answer, LedgerError, about, mark
 
 ANSWERS: dict[str, Answer] = {name.replace("_", "-"): name for name in get_args(Answer)}
 
@@ -50,7 +50,7 @@ def _hold(known: Record, answer: Answer, seen: str | None) -> None:
     """
     action, state = about(known).id, known.state.replace("_", " ")
     look = f"look at it with retry-guard ledger show {action}"
-    if seen is not None and seen != mark_of(known):
+    if seen is not None and seen != mark(known):
         raise LedgerError(
             f"action {action} has changed since it bore the mark {seen}, and is {state} now; "
             f"nothing was stored: {look}"

@@ -14,7 +14,7 @@ from retry_guard_ledgers._protocol import (
     may_save,
     take_over,
 )
-from retry_guard_ledgers._rules import Finding, standing
+from retry_guard_ledgers._rules import Finding, mark
 from retry_guard_ledgers._sqlite import SQLiteLedger
 from retry_guard_ledgers._urls import (
     NoLedgerError,
@@ -46,8 +46,8 @@ __all__ = [
     "changed",
     "is_observed",
     "ledger_url",
+    "mark",
     "may_save",
     "open_ledger",
-    "standing",
     "take_over",
 ]

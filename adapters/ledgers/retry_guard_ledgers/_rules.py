@@ -1,5 +1,6 @@
 """What every ledger decides in the same way, beside `take_over` and `may_save`."""
 
+import hashlib
 from dataclasses import dataclass
 from math import inf
 
@@ -81,7 +82,12 @@ def resolved(
             )
 
 
-def standing(record: Record) -> tuple[object, ...]:
+def mark(record: Record) -> str:
+    """Return what tells one standing of a record from another, in eight hexadecimal digits."""
+    return hashlib.sha256(repr(_standing(record)).encode()).hexdigest()[:8]
+
+
+def _standing(record: Record) -> tuple[object, ...]:
     """Return what an answer is given to.
 
     Who holds the record meanwhile makes no difference, nor that somebody was asked in vain: that is
@@ -94,7 +100,7 @@ def standing(record: Record) -> tuple[object, ...]:
 
 def check_seen(stored: Record, seen: Record | None) -> None:
     """Raise `ChangedError` for a record that is no more as it was seen. None: nobody has looked."""
-    if seen is not None and standing(stored) != standing(seen):
+    if seen is not None and _standing(stored) != _standing(seen):
         raise ChangedError(
             f"action {about(stored).id} has changed since the answer was asked for: look at it "
             "again; nothing was stored"

@@ -4,7 +4,6 @@ An answer names its question, and a question is about one state of one record. S
 comes twice, late, in another order or to another call settles nothing but what it was asked for.
 """
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +13,7 @@ from retry_guard._base import BaseGuard
 from retry_guard._call import Request
 from retry_guard_contracts import decode, encode_result
 from retry_guard_core import Record
-from retry_guard_ledgers import ChangedError, Ledger, about, standing
+from retry_guard_ledgers import ChangedError, Ledger, about, mark
 
 _NOT_ASKED = frozenset({"still_running", "key_conflict", "ledger_unavailable"})
 
@@ -112,5 +111,4 @@ def _answers(record: Record, reason: str) -> tuple[What, ...]:
 
 
 def _name(record: Record) -> str:
-    digest = hashlib.sha256(repr(standing(record)).encode()).hexdigest()
-    return f"{about(record).id}.{digest[:8]}"
+    return f"{about(record).id}.{mark(record)}"
